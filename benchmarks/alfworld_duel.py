@@ -1,9 +1,9 @@
-"""The native and the real ALFWorld engine side by side: the core of ``alfworld_parity.py``.
+"""Compare the native and the real ALFWorld engine side by side; used by ``alfworld_parity.py``.
 
 Every game is played in both engines at once, and text, reward, done and the list of admissible
-commands are compared at each start and after each command. Seconds are taken around the calls of
-one engine only; the real engine works out the admissible commands in every step, so the native one
-is asked for them in the same measurement.
+commands are compared at each start and after each command. Only the calls of one engine are timed.
+The real engine computes the admissible commands in every step, so the native one is timed with
+them, too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WATCHES = ("native_parse", "native_reset", "native_step", "native_plan",
 
 
 class EngineFailed(Exception):
-    """One of the engines failed; holds which, and what it raised."""
+    """One of the engines failed; has the engine and its error."""
 
     def __init__(self, engine: str, error: Exception) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
@@ -49,7 +49,7 @@ class EngineFailed(Exception):
 
 
 class Tally:
-    """What was compared, what differed, and how long it took.
+    """Counts of comparisons and differences, and times.
 
     Args:
         clock: Processor time, or wall time.
@@ -64,7 +64,7 @@ class Tally:
         self.watch = {name: Stopwatch(clock) for name in WATCHES}
 
     def timed(self, name: str, call: Callable[[], T]) -> T:
-        """Time a call of an engine, which stands before the ``_`` of the name.
+        """Time a call of an engine, the part of the name before ``_``.
 
         Raises:
             EngineFailed: It raised.
@@ -75,7 +75,7 @@ class Tally:
             raise EngineFailed(name.split("_")[0], error) from error
 
     def example(self, aspect: str, game: Game, kind: str = "", **details: Any) -> None:
-        """Keep the first example of something that is wrong, of each ``kind`` of it."""
+        """Keep the first example of each ``kind`` of error."""
         if len(self.examples) < SHOWN and (aspect, kind) not in self._kinds:
             self._kinds.add((aspect, kind))
             short = {name: str(value)[:LONGEST] for name, value in details.items()}
@@ -83,7 +83,7 @@ class Tally:
 
     @property
     def good(self) -> bool:
-        """Whether games were compared, none differed, none was lost and no engine failed."""
+        """Whether games were compared and none differed, was lost or made an engine fail."""
         bad = ("lost", "failed_native", "failed_real")
         return bool(self.games["compared"] and not any(self.mismatches.values())
                     and not any(self.games[kind] for kind in bad))  # fmt: skip
@@ -112,7 +112,7 @@ class Duel:
 
     Args:
         game: The game.
-        tally: Where differences and times are noted.
+        tally: Receives differences and times.
         engine: The real engine.
 
     Raises:
@@ -127,7 +127,7 @@ class Duel:
         self._begin()
 
     def reset(self) -> None:
-        """Start the game in both once more."""
+        """Restart the game in both."""
         self.tally.timed("real_reset", lambda: self.real.start(self.game))
         self._begin()
 
@@ -140,14 +140,14 @@ class Duel:
         self.compare("(reset)", native_view, real_view)
 
     def _open(self) -> HouseholdSession:
-        """Start the game in the native engine, with all that a start of the real one works out."""
+        """Start the game in the native engine, computing all that the real one does at a start."""
         session = HouseholdSession(self.household)
         session.intro()
         session.admissible()
         return session
 
     def step(self, command: str) -> bool:
-        """Carry out a command in both; return whether the game goes on."""
+        """Execute a command in both; return whether the game continues."""
         native, real = self.native, self.real
         self.commands.append(command)
         native_view = self.tally.timed(
@@ -159,7 +159,7 @@ class Duel:
         return not (native_view[2] or real_view[2])
 
     def compare(self, command: str, native_view: Sequence[Any], real_view: Sequence[Any]) -> None:
-        """Note what differs."""
+        """Record differences."""
         for aspect, native, real in zip(ASPECTS, native_view, real_view, strict=True):
             if native == real:
                 continue
@@ -174,7 +174,7 @@ class Duel:
                                command=command, native=native, real=real)  # fmt: skip
 
     def follow_the_expert(self) -> bool | None:
-        """Carry out the expert's plan from here.
+        """Execute the expert's plan from here.
 
         Returns:
             Whether both engines say that the task is solved; None if there is no plan.
@@ -192,7 +192,7 @@ class Duel:
 
 
 def from_difference(native: str, real: str) -> tuple[str, str]:
-    """Return two texts from shortly before the place where they part."""
+    """Return two texts from shortly before their first difference."""
     pairs = enumerate(zip(native, real, strict=False))
     place = next((i for i, (a, b) in pairs if a != b), min(len(native), len(real)))
     return repr(native[max(0, place - 40) :]), repr(real[max(0, place - 40) :])
@@ -214,13 +214,13 @@ def random_command(draw: random.Random, admissible: Sequence[str]) -> str:
 
 
 class Arena:
-    """Plays games one after the other in one pair of engines, whatever happens.
+    """Plays games one after the other in one pair of engines, counting failures.
 
     Args:
         policy: One of :data:`POLICIES`.
         steps: Commands of the random play.
-        seed: Seed of the random play; every game has a generator of its own.
-        worker: Run the real engine in a process of its own.
+        seed: Seed of the random play; every game has a separate generator.
+        worker: Run the real engine in a separate process.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class Arena:
         self._engine: OriginalEngine | None = None
 
     def play(self, game: Game, *, solvable: bool = True) -> None:
-        """Play one game; what fails is counted.
+        """Play one game; failures are counted.
 
         Args:
             game: The game.
@@ -268,7 +268,7 @@ class Arena:
                 self.tally.example("lost", game, game.task_type, expert=won, played=duel.commands)
 
     def close(self) -> None:
-        """Give the real engine back; another game takes it again."""
+        """Release the real engine; the next game acquires it again."""
         if self._engine is not None:
             self._engine.close()
         self._engine = None
@@ -297,13 +297,13 @@ class Arena:
 
 
 def stuck(session: HouseholdSession) -> bool:
-    """Return whether the hand is full for ever: with something that no receptacle takes."""
+    """Return whether the hand is stuck with an object that no receptacle accepts."""
     carried = session.state.hand
     return carried >= 0 and not any(carried in accepted for accepted in session.household.accepts)
 
 
 def no_plan(game: Game) -> bool:
-    """Return whether the native side, too, has nothing to offer for a game."""
+    """Return whether the native engine has no plan for a game either."""
     try:
         return oracle.plan(HouseholdSession(Household.of(game))) is None
     except Exception:

@@ -15,7 +15,7 @@ compared at every start and after every command of the policy:
 - ``mixed``: the same, then the expert from a reset.
 
 Times are processor time around the calls of one engine. With ``--worker`` the real engine runs in a
-process of its own, so that a crash or a hang costs one game, and times are wall time.
+separate process, so that a crash or a hang costs one game, and times are wall time.
 
 The exit code is 1 where anything differs, a solvable game is not won, an engine fails where the
 other does not, or nothing could be compared. ``unsolvable`` counts games that the real engine
@@ -50,7 +50,7 @@ from agentgym.envs.alfworld.generator import DIFFICULTIES, GeneratorConfig, gene
 from agentgym.errors import AgentGymError
 
 Entry = tuple[Game, bool]
-"""A game, and whether it is said to be solvable."""
+"""A game, and whether its record says that it is solvable."""
 
 
 def read_games(path: Path) -> list[Entry]:
@@ -84,7 +84,7 @@ def generated(per_type: int, difficulty: str, seed: int) -> list[Entry]:
 
 
 def compare(args: argparse.Namespace) -> dict[str, Any]:
-    """Play the games; what keeps us from playing any stands under ``error``."""
+    """Play the games; ``error`` says why none could be played."""
     started = time.perf_counter()
     with Arena(args.policy, args.steps, args.seed, args.worker) as arena:
         error = {}

@@ -1,4 +1,4 @@
-"""What ``throughput.py`` measures of ALFWorld."""
+"""Measurements of ALFWorld for ``throughput.py``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BARS: dict[str, tuple[str, float]] = {
 DIFFICULTY = "hard"
 """Whole rooms, about as large as the official games."""
 GAMES = 12
-"""Games that the original engine plays; ours plays as many as there is time for."""
+"""Games for the original engine; ours plays as many as fit into the time."""
 COMMANDS = 20
 """Commands of an episode."""
 
@@ -41,7 +41,7 @@ def measure_gym(options: dict[str, Any]) -> dict[str, float]:
 
 
 def measure_searching(options: dict[str, Any]) -> dict[str, float]:
-    """Do the same beside the searching expert, whose way has to be found anew after most steps."""
+    """Do the same with the searching expert, which replans after most steps."""
     env = make(ENV_ID, difficulty=DIFFICULTY, expert="searching")
     env.reset(seed=0)
     return play(env, options["seconds"], "searching")
@@ -78,7 +78,7 @@ class Engines:
             state = self.watch["original"](lambda: self.original.step(command))[0]  # noqa: B023
 
     def play_ours(self, game: Any, draw: random.Random) -> None:
-        """Play an episode at random in ours; like the original, it lists commands in each step."""
+        """Play a random episode in ours, listing commands in each step like the original."""
 
         def opened() -> tuple[Any, tuple[str, ...]]:
             session = self.session(household)
@@ -98,7 +98,7 @@ class Engines:
 
 
 def measure_engines(options: dict[str, Any]) -> dict[str, float]:
-    """Play generated games at random in both engines, each game once, by the same draws."""
+    """Play generated games in both engines, each game once, with the same random commands."""
     from agentgym.envs.alfworld.generator import GeneratorConfig, generate
 
     config, engines, number = GeneratorConfig.of(DIFFICULTY), Engines(), 0

@@ -2,7 +2,7 @@
 
 Throughput: seconds of a training step of the tiny policy on the shop, whose environments wait a
 given time at every turn, in threads, one for each slot. The engine ``hf-copy`` generates in a
-thread of the process that trains, ``vllm-server`` in processes of its own, which are started here.
+thread of the training process, ``vllm-server`` in separate processes, which are started here.
 Held-out result: runs from the same warm start, one pair for each seed; trained minus trained,
 paired over the held-out tasks.
 
@@ -63,7 +63,7 @@ SLOTS = GROUPS * GROUP_SIZE
 BUDGET = TokenBudget(turn_tokens=18, episode_tokens=640, context=1024)
 SHOP = {"difficulty": "easy", "observation_mode": "compact"}
 WARM_UP = 2
-"""Steps that are not counted: the first one has nothing that was played ahead."""
+"""Steps that are not counted: the first has no batch generated ahead."""
 REDUCED = (
     "--env", "webshop", "--sft.target-success", "0.3", "--eval.every", "0", "--eval.num-tasks",
     "150",
@@ -73,13 +73,13 @@ REDUCED = (
 
 
 class Clock:
-    """What a training has come to at every batch that it begins to train."""
+    """Records times at every batch that training starts on."""
 
     def __init__(self, stats: Callable[[], RolloutStats]) -> None:
         self._stats, self._rows = stats, list[tuple[float, ...]]()
 
     def __call__(self, event: RolloutEvent) -> None:
-        """Note the moment, the seconds of all batches played so far, and the wait for this one."""
+        """Record the time, the seconds of all batches played so far, and the wait for this one."""
         played_seconds = self._stats().seconds
         waited = event.metrics.get("rollout/waited_seconds", 0.0)
         self._rows.append((time.perf_counter(), played_seconds, waited))
@@ -108,7 +108,7 @@ def shop(delay_ms: float) -> gymnasium.Env[str, str]:
 
 
 def slots(delay_ms: float) -> TextVectorEnv:
-    """Make the environments of a step, each with a thread of its own."""
+    """Make the environments of a step, each with its own thread."""
     return TextVectorEnv.make(partial(shop, delay_ms), SLOTS, backend="thread", workers=SLOTS)
 
 
@@ -128,7 +128,7 @@ def policy() -> Any:
 
 @contextmanager
 def engine_settings(engine: str, folder: Path) -> Iterator[EngineSettings]:
-    """Give the settings of an engine, with a server beside this process if it needs one."""
+    """Yield the settings of an engine, with a server process if it needs one."""
     options = asdict(VllmConfig(memory=0.3)) | {"model": str(folder), "run_folder": folder}
     settings = EngineSettings(turn_tokenizer().pad_id, BUDGET.context, SLOTS, options=options)
     if engine != "vllm-server":
@@ -165,7 +165,7 @@ def time_steps(
 
 
 def throughput(engine: str, delays: Sequence[float], steps: int, pairs: int) -> list[Any]:
-    """Compare both kinds of training with an engine, by turns, at each waiting time."""
+    """Compare both kinds of training with an engine, alternating, at each delay."""
     rows = []
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -181,9 +181,9 @@ def throughput(engine: str, delays: Sequence[float], steps: int, pairs: int) -> 
 
 
 def compared(by_staleness: Mapping[int, Sequence[Mapping[str, float]]]) -> dict[str, Any]:
-    """Return the medians of a step in both kinds of training, and what the second gains.
+    """Return the medians of a step in both kinds of training, and the speed-up of the second.
 
-    If neither side held the other up, a step ahead would take as long as the longer of them.
+    If neither side waited for the other, a step ahead would take as long as the longer one.
     """
     pairs = zip(*by_staleness.values(), strict=True)
     gains = [before["seconds"] / after["seconds"] for before, after in pairs]
@@ -209,7 +209,7 @@ def rounded(figures: Mapping[str, float]) -> dict[str, float]:
 
 
 def train(folder: Path, steps: int, *flags: str) -> dict[str, Any]:
-    """Carry a run on to so many steps, unless it is there already; return its summary."""
+    """Train or extend a run to a number of steps, unless it is finished; return its summary."""
     path = folder / "summary.json"
     if not path.exists() or json.loads(path.read_text())["steps"] < steps:
         with folder.with_suffix(".log").open("a") as stream:
@@ -232,7 +232,7 @@ def pair(seed: int, steps: int, out: Path) -> dict[str, Any]:
         if not folder.exists():
             shutil.copytree(stem, folder)
             settings = yaml.safe_load((folder / "config.yaml").read_text())
-            # Told as asked and as resolved: a resumed run may not change a setting otherwise.
+            # Changed both as given and as resolved, because a resumed run may not change settings.
             for part in (settings, settings["resolved"]):
                 part["async_rollouts"]["staleness"] = staleness
             (folder / "config.yaml").write_text(yaml.safe_dump(settings))

@@ -1,10 +1,10 @@
 """Compare BabyAI with minigrid's: missions, rewards and ends of the same actions.
 
 Each level is played from many seeds, in ``agentgym/BabyAI-v0`` and in minigrid itself, by the same
-actions: the bot's in the even seeds, random ones in the odd. Compared are the mission, and at every
-step the reward, whether the level ended, whether its limit of steps cut it, where the agent stands
-and what it carries. The exit code is 1 if anything differs. The result is written after each level;
-the same command goes on with those that are missing.
+actions: the bot's in the even seeds, random ones in the odd. It compares the mission, and at every
+step the reward, termination, truncation by the level's step limit, and the agent's position and
+inventory. The exit code is 1 if anything differs. The result is written after each level; the same
+command continues with the missing ones.
 
 Usage:
     python benchmarks/babyai_parity.py --out parity.json [--seeds 500] [--levels GoToLocal ...]
@@ -42,7 +42,7 @@ LONG = 100_000
 
 
 def differences(level: str, seed: int, text_env: TextEnv, original: Any) -> tuple[list[str], int]:
-    """Play one seed in both; return what differs, and the steps that were played.
+    """Play one seed in both; return the differences and the number of steps.
 
     Args:
         level: Name of the level.
@@ -80,7 +80,7 @@ def differences(level: str, seed: int, text_env: TextEnv, original: Any) -> tupl
 
 
 def _stand(env: Any) -> tuple[Any, ...]:
-    """Return where the agent stands, where it looks and what it carries."""
+    """Return the agent's position, direction and inventory."""
     carried = env.carrying and (env.carrying.type, env.carrying.color)
     return tuple(map(int, env.agent_pos)), env.agent_dir, carried
 
@@ -89,7 +89,7 @@ def compare(level: str, seeds: int) -> dict[str, Any]:
     """Compare many seeds of a level.
 
     Returns:
-        Seeds, steps, and what differs.
+        Seeds, steps, and differences.
     """
     text_env = gymnasium.make(
         "agentgym/BabyAI-v0", levels=level, reward="original", horizon=LONG

@@ -2,9 +2,9 @@
 
     python -m benchmarks.baselines > benchmarks/results/baselines.json
 
-These policies learn nothing, so they come to the same figures on every machine. A test plays the
-cheapest of each family anew and compares: where it differs, the code has moved away from the stored
-results, and this command has to be run again.
+These policies learn nothing, so their figures are the same on every machine. A test replays the
+cheapest one of each family: if its figures differ, the code has diverged from the stored results,
+and this command must be run again.
 
 Smallest run: ``--families textworld``
 """
@@ -22,19 +22,20 @@ from trainers.cli import parse_config
 from trainers.config.resolve import resolve
 
 POLICIES = {"random": "random", "demonstrator": "demonstrator"}
-"""Arm of a run -> the policy that plays it: the demonstrator is the expert of its arguments."""
+"""Role in a run -> the policy that plays it; the environment's arguments choose the
+demonstrator."""
 CHEAP = {
     "alfworld": "random", "babyai": "random", "database": "demonstrator",
     "mathpython": "demonstrator", "search": "demonstrator", "textcraft": "random",
     "textworld": "random", "webshop": "random",
 }  # fmt: skip
-"""Arm of each family with a stored training that takes the fewest processor seconds to play, but of
-Shell, where every task takes a box."""
+"""The role with the fewest processor seconds, for each family with a stored training except Shell,
+where every task needs a sandbox."""
 FAMILIES = (*CHEAP, "shell")
 
 
 def play(family: str, arm: str) -> dict[str, Any]:
-    """Play an arm of a family's default training on its test tasks.
+    """Play a role of a family's default training on its test tasks.
 
     Args:
         family: Name of the family.
@@ -61,7 +62,7 @@ def play(family: str, arm: str) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Play the arms and print the result; returns 0."""
+    """Play the roles and print the result; returns 0."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

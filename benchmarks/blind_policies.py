@@ -1,17 +1,17 @@
-"""Measure what policies solve that read neither observation nor actions.
+"""Measure how many tasks blind policies solve, which do not read observations.
 
 Each family is played, with its id's defaults and with the settings of its default training, or
 with ``--set`` alone, by
 
-* the blind policies of ``agentgym eval`` (``agentgym.policies.BLIND``): places in the list of
-  admissible actions, their length, their alphabet, one constant text, a ranking of verbs;
+* the blind policies of ``agentgym eval`` (``agentgym.policies.BLIND``): by position, length or
+  alphabetical order of the admissible actions, one constant text, a ranking of verbs;
 * the transcribers of ``agentgym validate`` (``agentgym.policies.TRANSCRIBERS``), which only
   rearrange the words of the task;
 * policies that look for leaks: they choose by hashes, by tokens of the task id or of ``details``,
   by ``state_key``, or type such tokens themselves;
-* the random policy and the expert, to compare with.
+* the random policy and the expert, for comparison.
 
-The floor of a family is honest if none of the first three kinds comes near a policy that reads.
+A family is sound if none of the first three kinds comes near a policy that reads.
 
 Usage:
     python benchmarks/blind_policies.py [--families alfworld textworld webshop] [--n 500]
@@ -54,13 +54,13 @@ from agentgym.support.statistics import wilson_ci95
 from trainers.config.family_defaults import defaults_for
 
 SPLIT = "train"
-"""Training tasks, unless others are asked for: what a policy could exploit while it learns."""
+"""Training tasks by default: those that a policy could exploit while it learns."""
 Info = Mapping[str, Any]
 Chooser = Callable[["Memory", Info], str]
 
 
 class Memory:
-    """What a blind policy remembers of an episode."""
+    """A blind policy's memory of an episode."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -69,19 +69,19 @@ class Memory:
         self.names: list[str] = []
 
     def new(self, info: Info) -> list[str]:
-        """Return the actions on offer that were not typed yet, or all if there are none."""
+        """Return the admissible actions that were not typed yet, or all if there are none."""
         offered = list(info["admissible_actions"])
         return [action for action in offered if action not in self.typed] or offered
 
     def untried(self, info: Info) -> list[str]:
-        """Return the actions on offer that were not tried in a state with this key."""
+        """Return the admissible actions that were not tried in a state with this key."""
         tried_actions = self.tried_actions.setdefault(info["state_key"], set())
         offered = list(info["admissible_actions"])
         return [action for action in offered if action not in tried_actions] or offered
 
 
 def blindly(policy: Policy) -> Chooser:
-    """Let a blind policy choose; it sees what every policy sees."""
+    """Let a blind policy choose; it gets the same input as every policy."""
 
     def choose(memory: Memory, info: Info) -> str:
         if not memory.typed:
@@ -92,7 +92,7 @@ def blindly(policy: Policy) -> Chooser:
 
 
 def blind_chooser(name: str, episodes: Sequence[Sequence[Turn]]) -> Chooser:
-    """Make a blind policy by name, fitted on episodes of the expert where it is one of those."""
+    """Make a blind policy by name, fitted on the expert's episodes if it needs that."""
     return blindly(fit_blind(name, episodes) if name in FITTED else blind_policy(name))
 
 
@@ -120,9 +120,9 @@ def by_tokens(*keys: str) -> Chooser:
 
 
 def type_tokens(memory: Memory, info: Info) -> str:
-    """Fill the tokens of the task id into the actions on offer, whether that is admissible or not.
+    """Fill tokens of the task id into the admissible actions, even if the result is inadmissible.
 
-    Where nothing of the kind is left, choose an action not typed yet, the last words first.
+    If no new text is left, choose an action not typed yet, the last words first.
     """
     for token in tokens(info["task_id"]):
         for action in info["admissible_actions"]:
@@ -141,7 +141,7 @@ def explore(memory: Memory, info: Info) -> str:
 
 
 def by_key(memory: Memory, info: Info) -> str:
-    """Look for a name on offer whose hash, alone or with the task id, is the ``state_key``."""
+    """Look for an admissible name whose hash, alone or with the task id, is ``state_key``."""
     for action in info["admissible_actions"]:
         memory.names += [name for name in tokens(action) if name not in memory.names]
     for name in memory.names:
@@ -171,7 +171,7 @@ LEAKS: Mapping[str, Chooser] = {
 COMPARED: Mapping[str, Chooser] = {
     "random": lambda memory, info: memory.rng.choice(info["admissible_actions"] or [""])
 }
-"""What the others are compared with, beside the expert."""
+"""Policies for comparison, besides the expert."""
 
 
 def play(env: TextEnv, choose: Chooser, index: int, split: str = SPLIT) -> bool:
@@ -202,7 +202,7 @@ def solved(env: TextEnv, choose: Chooser, n: int, split: str = SPLIT) -> int:
 
 
 def settings(name: str) -> dict[str, dict[str, Any]]:
-    """Return the arguments of a family's id and of its default training."""
+    """Return the arguments of a family's default environment and of its default training."""
     training = defaults_for(name, {})
     return {
         "default": {},
@@ -232,7 +232,7 @@ def measure_one(name: str, kwargs: Mapping[str, Any], n: int, split: str) -> dic
         split: Their split.
 
     Returns:
-        Success with its 95 % interval by policy, and which blind policy's is the highest.
+        Success with its 95 % interval by policy, and the best blind policy.
     """
     env = gymnasium.make(family(name).id, **kwargs).unwrapped
     assert isinstance(env, TextEnv)
@@ -264,7 +264,7 @@ def measure(
         env_kwargs: Arguments of the environments in place of the two settings.
 
     Returns:
-        What `measure_one` returns, by family and settings.
+        The results of `measure_one`, by family and settings.
     """
     return {
         f"{name}, {label}": measure_one(name, kwargs, swe_n if name == "swe" else n, split)

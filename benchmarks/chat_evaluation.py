@@ -28,7 +28,7 @@ from agentgym import evaluate, make
 from agentgym.policies import ChatConfig, ChatPolicy
 
 BAR = 0.2
-"""Most time of 8 in flight, as a share of that of 1."""
+"""Maximum time with 8 episodes in flight, as a share of that with 1."""
 
 
 class Endpoint(ThreadingHTTPServer):
@@ -99,9 +99,9 @@ def serving(latency: float) -> Iterator[Endpoint]:
 
 
 def measure(concurrency: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Play the panel with so many episodes in flight."""
+    """Play the panel with a number of episodes in flight."""
     env = make("webshop", difficulty="easy", horizon=options.turns)
-    env.reset(seed=0)  # building the shop is not what is measured
+    env.reset(seed=0)  # builds the shop, which is not measured
     with serving(options.latency) as server:
         config = ChatConfig("local", server.url)
         policy = ChatPolicy(config, env.unwrapped.action_prompt())  # type: ignore[attr-defined]

@@ -1,8 +1,8 @@
-"""Coin mazes of mixed lengths: tasks whose plans are as long as a study wants them.
+"""Coin mazes of mixed lengths, for studies that need plans of a chosen length.
 
 ``--env benchmarks.coin_mazes:benchmarks/CoinMazes-v0 --env-kwargs levels=1-12`` plays TextWorld's
-``coin_collector``, whose level is the length of the shortest plan, with the levels taking turns.
-Without ``told`` the opening does not say the way, so that it has to be found.
+``coin_collector``, whose level is the length of the shortest plan, alternating between levels.
+Without ``told`` the first observation does not describe the way, so that it has to be found.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from agentgym.errors import ConfigurationError
 
 ID = "benchmarks/CoinMazes-v0"
 UNTOLD = "Find the coin and take it."
-"""Goal of a maze whose way is not told."""
+"""Goal of a maze without directions."""
 ROOM = "-= "
-"""Begins the description of the first room, behind the objective."""
+"""Start of the first room's description, after the objective."""
 
 
 class MazeTasks(GameSet):
-    """Coin mazes whose levels take turns: task k has the k-th level, again and again.
+    """Coin mazes with alternating levels: task k has the k-th level, cyclically.
 
     Args:
         first: Lowest level, which is the length of its shortest plan.
         last: Highest level.
         sizes: Number of games by split; those of a level are a part of them.
-        tells_way: Whether the goal says the way.
+        tells_way: Whether the goal describes the way.
     """
 
     def __init__(self, first: int, last: int, sizes: Mapping[str, int], tells_way: bool) -> None:
@@ -56,7 +56,7 @@ class MazeTasks(GameSet):
         return self._sizes[self.check(split)]
 
     def story(self, task: Task) -> Path:
-        """Return the story file of a task, compiled when it is first asked for."""
+        """Return the story file of a task, compiled at the first call."""
         part, number = self._part(task.index)
         return part.story(part.task(task.split, number))
 
@@ -83,12 +83,12 @@ class CoinMazes(TextWorldEnv):
 
     Args:
         levels: Lengths of the shortest plans as ``FIRST-LAST``, from 1 to 100.
-        told: Whether the opening says the way, as TextWorld does.
+        told: Whether the first observation describes the way, as TextWorld's does.
         games: Number of games by split; None: 600, 96 and 192.
         **kwargs: Arguments of :class:`~agentgym.envs.textworld.env.TextWorldEnv`.
 
     Raises:
-        ConfigurationError: The levels are none.
+        ConfigurationError: The levels are invalid.
     """
 
     def __init__(

@@ -1,15 +1,15 @@
 """Check that every interface shows the same episodes as Gymnasium.
 
 Runs `tests/conformance`: the expert, random actions and hostile text, through Gymnasium and through
-the interface of a peer, compared by a hash of observations, rewards and ends. What Gymnasium showed
-is kept for all doors of a run. Doors whose peer is not installed in their Python are said to be
-left out. Exit code 1 if a door differs.
+the interface of a peer, compared by a hash of observations, rewards and ends. Gymnasium's episodes
+are played once per run for all interfaces. Interfaces whose peer is not installed in their Python
+are listed as left out. Exit code 1 if an interface differs.
 
 Usage:
     python -m benchmarks.conformance [--tasks 100] [--first 0] [--envs swe webshop]
         [--doors http mcp2] [--python openenv=PYTHON ...] [--rows ROWS.jsonl]
 
-``--rows`` keeps what was played: repeat the command to go on after a kill. ``--first 25`` leaves
+``--rows`` stores finished rows: repeat the command to continue after a kill. ``--first 25`` leaves
 out the 25 tasks that an earlier result has; the table of the page joins such rows.
 
 Smallest run: ``--tasks 2 --envs webshop --doors http``
@@ -49,22 +49,22 @@ DOORS = {
 Talks are those of SkyRL and verl-agent.
 """
 ONLY_SWE = ("harbor",)
-"""Doors through which no other family goes."""
+"""Interfaces for SWE only."""
 KEYS = ("door", "env", "first", "tasks")
-"""Entries of a row that say what was played: the tasks from ``first`` up to ``tasks``."""
+"""Entries of a row that identify the tasks: from ``first`` up to ``tasks``."""
 OUTCOMES = ("failure", "error", "skipped")
-"""What JUnit's reports say of tests that did not pass."""
+"""JUnit's elements for tests that did not pass."""
 
 
 def play(door: str, family: str, tasks: range, python: str, episode_folder: str) -> dict[str, Any]:
-    """Run the tests of one door with one family; return what became of them.
+    """Run the tests of one interface with one family; return the results.
 
     Args:
-        door: The door.
+        door: The interface.
         family: The family.
-        tasks: Which tasks are played.
+        tasks: The tasks to play.
         python: The Python that has the peer.
-        episode_folder: Folder for what Gymnasium shows.
+        episode_folder: Folder for Gymnasium's episodes.
     """
     selection = "episodes_are_those_of_gymnasium or oracle_solves"
     env_id = next(entry.id for entry in FAMILIES if entry.name == family)
@@ -104,21 +104,21 @@ def play(door: str, family: str, tasks: range, python: str, episode_folder: str)
 
 
 def version(peer: str, python: str) -> str:
-    """Return name and version of the peer that another Python has, or why there is none."""
+    """Return name and version of another Python's peer, or why there is none."""
     code = f"from importlib.metadata import version; print(version({peer!r}))"
     process = subprocess.run([python, "-c", code], capture_output=True, text=True)
     return f"{peer} {process.stdout.strip()}" if not process.returncode else "not installed"
 
 
 def outcomes(report: Path) -> Iterator[tuple[str, str]]:
-    """Yield what became of each test of a report, and what was said of it."""
+    """Yield the outcome and message of each test in a report."""
     for case in ElementTree.parse(report).iter("testcase"):
         bad = next((part for part in case if part.tag in OUTCOMES), None)
         yield ("passed", "") if bad is None else (bad.tag, bad.get("message") or "")
 
 
 def play_doors(options: argparse.Namespace, episode_folder: str) -> Iterator[dict[str, Any]]:
-    """Yield what became of each door with each family, as far as it is known already from rows."""
+    """Yield the result of each interface and family, from stored rows if available."""
     pythons = dict(entry.split("=", 1) for entry in options.python)
     stored: list[dict[str, Any]] = []
     if options.rows and options.rows.exists():
@@ -141,7 +141,7 @@ def play_doors(options: argparse.Namespace, episode_folder: str) -> Iterator[dic
 
 
 def main() -> int:
-    """Play through every door, and print the result."""
+    """Play through every interface, and print the result."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

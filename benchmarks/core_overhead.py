@@ -2,9 +2,9 @@
 
 Everything is measured in one run on one machine, next to a plain ``gymnasium.Env`` with the same
 logic and next to Gymnasium's own vector environments, so that ratios can be compared across
-machines. Rates are the best of several repeats: other work on the machine only makes them worse.
-Those of one environment, and what a step of it is spent on, are by processor time; those of many
-environments by the clock, as some of them take several processors.
+machines. Rates are the best of several repeats, because other work on the machine only makes them
+worse. Rates and parts of a single environment's step are in processor time; rates of many
+environments in wall time, because some use several processors.
 
 Usage:
     python benchmarks/core_overhead.py [--seconds 0.02] [--repeats 60] [--num-envs 64]
@@ -40,7 +40,7 @@ from tests.toy import COLOURS, TOY_ID, ToyEnv, ToyTasks
 ACTIONS = tuple(f"press {colour}" for colour in COLOURS)
 PLAIN_ID, SILENT_ID = "agentgym-test/PlainToy-v0", "agentgym-test/SilentToy-v0"
 STEPS = 4000
-"""Steps of one repeat of what a step is spent on."""
+"""Steps per repeat when measuring the parts of a step."""
 BARS = {
     "import_agentgym_seconds": 0.3,
     "make_seconds": 0.15,
@@ -51,7 +51,7 @@ Rate = Callable[[float], float]
 
 
 class PlainToy(gymnasium.Env[str, str]):
-    """The logic of the toy environment with nothing of the contract: no info, no task record."""
+    """The logic of the toy environment without the contract: no info, no task record."""
 
     def __init__(self) -> None:
         self.observation_space = UnicodeText(32768)
@@ -84,7 +84,7 @@ class PlainToy(gymnasium.Env[str, str]):
 
 
 class SilentToy(ToyEnv):
-    """The toy, whose engine tells its answer alone: no state, no admissible actions, no plan."""
+    """The toy with an engine that only answers: no state, no admissible actions, no plan."""
 
     def _admissible(self) -> tuple[str, ...]:
         return ()
@@ -101,7 +101,7 @@ gymnasium.register(SILENT_ID, entry_point=SilentToy)
 
 
 def play(env: gymnasium.Env[str, str], steps: int) -> None:
-    """Take steps, in as many episodes as it needs."""
+    """Take a number of steps, over several episodes."""
     for step in range(steps):
         result = env.step(ACTIONS[step & 3])
         if result[2] or result[3]:
@@ -119,7 +119,7 @@ def loop(env: gymnasium.Env[str, str], seconds: float) -> float:
 
 
 def rollout(envs: TextVectorEnv, seconds: float) -> float:
-    """Return environment steps per second of the rollout face, with full infos and resets."""
+    """Return environment steps per second of the rollout interface, with full infos and resets."""
     count = envs.num_envs
     slots = list(range(count))
     envs.reset_slots(slots, slots)
@@ -154,7 +154,7 @@ def best(measure: Rate, seconds: float, repeats: int) -> int:
 
 
 def plain_rates(seconds: float, repeats: int) -> dict[str, int]:
-    """Measure single environments, which take turns."""
+    """Measure single environments, alternating."""
     envs = {
         "plain_gymnasium_env": PlainToy(),
         "plain_loop": gymnasium.make(TOY_ID),
@@ -169,9 +169,9 @@ def plain_rates(seconds: float, repeats: int) -> dict[str, int]:
 
 
 def step_parts(repeats: int) -> dict[str, float]:
-    """Measure what a step of the toy is spent on, resets included.
+    """Measure the parts of a step of the toy, resets included.
 
-    Each environment has one part more than the one before it; they take turns.
+    Each environment has one part more than the previous one; repeats alternate between them.
 
     Returns:
         Microseconds of processor time of each part, and of ``whole`` steps.
@@ -229,7 +229,7 @@ def vector_rates(seconds: float, repeats: int, num_envs: int) -> dict[str, int]:
 
 
 def import_seconds(repeats: int = 5) -> dict[str, float]:
-    """Measure ``import agentgym`` in fresh interpreters, less the interpreter's own start."""
+    """Measure ``import agentgym`` in fresh interpreters, minus the interpreter's start."""
     code = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
     import_times = {}
     for module in ("agentgym", "gymnasium"):

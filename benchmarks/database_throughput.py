@@ -1,4 +1,4 @@
-"""What ``throughput.py`` measures of Database: start, steps of each difficulty, memory."""
+"""Measurements of Database for ``throughput.py``: start, steps at each difficulty, memory."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ REPEATS: dict[str, int] = {"start": 3, **{f"expert_{level}": 3 for level in LEVE
 
 
 def combine(figures: dict[str, float]) -> None:
-    """Add nothing: no figure follows from others."""
+    """Add nothing: no figure is derived from others."""

@@ -1,4 +1,4 @@
-"""Measure the demonstrators on held-out tasks: those that can fail, and the others.
+"""Measure the demonstrators on held-out tasks, the fallible and the infallible ones.
 
 For each expert of ALFWorld, TextWorld and WebShop: success, score and turns in the settings of the
 default training, and for ALFWorld the share of the tasks that its plan solves within shorter
@@ -41,7 +41,7 @@ SETTINGS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...], tuple[int, ...]
     "alfworld": (HOUSE, tuple(ALFWORLD), HORIZONS),
     "textworld": (GAME, TEXTWORLD, ()),
 }
-"""Family -> arguments, experts, and the horizons within which plans are counted."""
+"""Family -> arguments, experts, and horizons at which plans are counted."""
 
 
 def measure(name: str, expert: str, n: int) -> dict[str, Any]:

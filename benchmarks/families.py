@@ -1,4 +1,4 @@
-"""The tasks of each family as it is registered, and what random actions and the oracle reach.
+"""Count the tasks of each registered family, and measure random actions and the oracle.
 
     python -m benchmarks.families > benchmarks/results/families.json
 

@@ -27,8 +27,8 @@ COLOURS = {"scaling": "tab:blue", "short": "tab:orange", "long": "tab:green"}
 def draw_training_gain(result: Mapping[str, Any], path: Path) -> None:
     """Draw the success before and after learning from reward, one line per seed.
 
-    A broken line leads to what the best baseline reached. Policies that learn nothing are drawn as
-    they were last played (``baselines.json``), if that was on the tasks of the runs.
+    A dashed line leads to the best baseline. Policies that learn nothing are drawn from
+    ``baselines.json``, if they played the same tasks as the runs.
     """
     from matplotlib.figure import Figure
 
@@ -97,13 +97,13 @@ def draw(path: Path) -> Path:
         from benchmarks.studies.runner.study import load_study
 
         load_study(result["study"]).draw(result, picture)
-    else:  # Results that are older than the studies.
+    else:  # Results from before the studies existed.
         (draw_training_gain if "families" in result else draw_learning_curve)(result, picture)
     return picture
 
 
 def main() -> None:
-    """Draw what is asked for."""
+    """Draw the requested pictures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

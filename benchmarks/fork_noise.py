@@ -2,11 +2,10 @@
 
     python -m benchmarks.fork_noise --out runs/studies --seeds 3
 
-Plays steps of each arm of the study ``fork_credit`` from its warm start without moving a weight,
-and takes down the gradient of each. What counts is the price of a gradient that is as large as its
-noise: the tokens that a step samples times the ratio of variance to squared mean. Begins with the
-warm starts of the study in the folder, and plays the study's runs that are missing. What has ended
-is not played again.
+Plays steps of each arm of the study ``fork_credit`` from its warm start without changing weights,
+and records each step's gradient. The measure is the cost of a gradient as large as its noise: the
+sampled tokens of a step times the ratio of variance to squared mean. It uses the warm starts of the
+study in the folder, and executes missing runs of the study; finished runs are reused.
 
 Smallest run: ``--seeds 1 --only toy``
 """
@@ -35,15 +34,15 @@ from trainers.multirun.playing import play
 from trainers.multirun.process import begin_process
 
 GRADIENTS = "gradients.npy"
-"""In the folder of a run: the gradients of its steps, one a row."""
+"""File in a run's folder: the gradients of its steps, one per row."""
 STILL = "--rl.learning-rate 1e-12 --rl.max-grad-norm 1e9 --rl.log-groups 0 --eval.every 0"
-"""So small a rate changes no weight of 32 bits, and nothing is clipped."""
+"""A rate so small that no float32 weight changes, and no clipping."""
 CRITIC = "--critic.learning-rate 0.03"
-"""A critic learns all the same."""
+"""A critic still learns."""
 
 
 def recorded(arguments: Sequence[str]) -> int:
-    """Carry out ``agentgym-train``, and write down what its policy's optimiser is given.
+    """Execute ``agentgym-train``, and record the gradients given to the policy's optimiser.
 
     Args:
         arguments: Those of the command, the folder of the run among them.
@@ -68,7 +67,8 @@ def recorded(arguments: Sequence[str]) -> int:
         code = train(arguments)
     finally:
         handle.remove()
-    # A critic's optimiser has fewer weights. Of several as large the policy's last one counts.
+    # A critic's optimiser has fewer weights. Of several equally large ones the last is the
+    # policy's.
     largest = max(len(steps[0]) for steps in gradients.values())
     policy = [steps for steps in gradients.values() if len(steps[0]) == largest][-1]
     folder = parse_config(arguments).out
@@ -78,7 +78,7 @@ def recorded(arguments: Sequence[str]) -> int:
 
 
 def still(family: str, method: str, turns: int) -> Arm:
-    """Return an arm of the study whose weights do not move, with so many environment turns."""
+    """Return an arm of the study with frozen weights and a number of environment turns."""
     moving = arm(family, method)
     critic = CRITIC if "critic" in PRESETS[method].needs else ""
     flags = f"{STILL} {critic} --rl.turn-budget {turns}"
@@ -86,7 +86,7 @@ def still(family: str, method: str, turns: int) -> Arm:
 
 
 def price(gradients: np.ndarray, tokens: float) -> dict[str, float | None]:
-    """Return how noisy gradients are, and what one costs that is as large as its noise.
+    """Return the noise of gradients, and the cost of one as large as its noise.
 
     Args:
         gradients: (N, W), one of each step.
@@ -98,7 +98,7 @@ def price(gradients: np.ndarray, tokens: float) -> dict[str, float | None]:
     """
     count, mean = len(gradients), gradients.mean(0, dtype=np.float64)
     noise = float(gradients.var(0, ddof=1, dtype=np.float64).sum())
-    signal = float(mean @ mean) - noise / count  # Of the squared mean of a sample part is noise.
+    signal = float(mean @ mean) - noise / count  # unbiased: the squared mean contains noise
     ratio = noise / signal if signal > 0 else None
     return {
         "steps": count,
@@ -109,7 +109,7 @@ def price(gradients: np.ndarray, tokens: float) -> dict[str, float | None]:
 
 
 def measured(cache: RunCache, run: Run) -> dict[str, Any]:
-    """Return the figures of a run that has ended."""
+    """Return the figures of a finished run."""
     played_run = PlayedRun(cache.folder(run), run.seed, run.keys.run)
     steps = played_run.steps
     gradients = np.load(played_run.folder / GRADIENTS)[-len(steps) :]
@@ -117,7 +117,7 @@ def measured(cache: RunCache, run: Run) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Play what is missing, and print the figures."""
+    """Execute missing runs, and print the figures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -135,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     failures = []
     if not options.collect:
         failures = play(cache, moving, options.jobs, partial(begin_process, train))
-        # Beside these, which have ended, so that each begins with a warm start of the study.
+        # Together with the finished runs of the study, whose warm starts they reuse.
         failures += play(
             cache, [*moving, *still_runs], options.jobs, partial(begin_process, recorded)
         )

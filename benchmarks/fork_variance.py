@@ -2,11 +2,11 @@
 
     python benchmarks/fork_variance.py --groups 2000
 
-Plays groups of 8 episodes of small decision processes with every estimator, and compares the mean
-and the spread of their gradients with the exact one. What counts is the price of a gradient that is
-as large as its noise: the turns of a group times the ratio of variance to squared mean. A fork is
-played from where it was forked, so its group has fewer turns. Of a critic two ends are measured:
-one that knows every value, and one that foresees nothing; its advantages are whitened over all.
+Plays groups of 8 episodes of small decision processes with every estimator, and compares mean and
+spread of their gradients with the exact gradient. The measure is the cost of a gradient as large as
+its noise: the turns of a group times the ratio of variance to squared mean. A fork starts at its
+fork point, so its group has fewer turns. Two extremes of a critic are measured: one that knows
+every value, and one that predicts 0; its advantages are whitened over the batch.
 
 Smallest run: ``--groups 100``
 """
@@ -42,16 +42,16 @@ _SAME = (Term(ForkValue()),)
 
 @dataclass(frozen=True)
 class Estimator:
-    """A way to play a group, and to make a gradient of it."""
+    """A way to play a group and to estimate the gradient from it."""
 
     preset: Preset
-    """Its credit."""
+    """Its preset."""
     branching: Branching
     """How the group branches."""
     size: int = SIZE
-    """Episodes that it may become."""
+    """Maximum episodes of a group."""
     foresees: float = 0.0
-    """Part of the true value that its critic foresees, if it has one."""
+    """Share of the true value that its critic predicts, if it has one."""
 
 
 def _estimators() -> dict[str, Estimator]:
@@ -70,7 +70,7 @@ def _estimators() -> dict[str, Estimator]:
 
 
 def processes() -> dict[str, Process]:
-    """Return decision processes: rewards at every turn, at the end, and for no mistake at all."""
+    """Return decision processes: reward at every turn, at the end, and only without mistakes."""
     dense, last, lock = (Process(HORIZON, seed=seed) for seed in (0, 1, 2))
     for history in dense.pay:
         if len(history) < HORIZON:
@@ -82,7 +82,7 @@ def processes() -> dict[str, Process]:
 
 
 def exact(process: Process) -> np.ndarray:
-    """Return the (T,) derivatives of the return by a logit that all histories of a turn share."""
+    """Return the (T,) derivatives of the return by a logit shared by all histories of a turn."""
     derivatives = np.zeros(HORIZON)
     for history, part in process.gradient().items():
         derivatives[len(history)] += part
@@ -92,7 +92,7 @@ def exact(process: Process) -> np.ndarray:
 def gradients(
     process: Process, how: Estimator, groups: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (S, T) gradients of groups, and the (S,) turns that each has played."""
+    """Return the (S, T) gradients of groups, and the (S,) turns played in each."""
     rng = np.random.default_rng(seed)
     preset = how.preset
 
@@ -132,7 +132,7 @@ def measure(groups: int, seed: int) -> dict[str, Any]:
         for label, how in _estimators().items():
             parts, turns = gradients(process, how, groups, seed)
             mean, variance = parts.mean(0), parts.var(0, ddof=1).sum()
-            # Of the squared mean of a sample the part that is noise.
+            # The noise in the squared mean of a sample.
             signal = max(float(mean @ mean - variance / groups), 1e-12)
             cosine = mean @ truth / np.linalg.norm(mean) / np.linalg.norm(truth)
             figures[name]["estimators"][label] = {

@@ -1,4 +1,4 @@
-"""What ``throughput.py`` measures of a family that has no module of its own."""
+"""Measurements for ``throughput.py`` of families without a separate module."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def measure_gym(options: Options) -> dict[str, float]:
 
 
 def combine(figures: dict[str, float]) -> None:
-    """Add nothing: no figure follows from others."""
+    """Add nothing: no figure is derived from others."""
 
 
 GROUPS: dict[str, Callable[[Options], dict[str, float]]] = {

@@ -1,7 +1,7 @@
 """Check that Harbor runs exported SWE tasks in Docker or another of its environments.
 
-Exports SWE tasks and lets Harbor run its oracle and its agent that does nothing on them, in Docker
-or any other environment of Harbor's. Exit code 1 unless every oracle is paid 1 and every other 0.
+Exports SWE tasks and lets Harbor run its oracle and its idle agent on them, in Docker or another of
+its environments. Exit code 1 unless the oracle always gets reward 1 and the idle agent 0.
 
 Usage:
     python -m benchmarks.harbor_docker --harbor COMMAND [--env docker] [--image IMAGE] [--tasks 2]
@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.provenance import to_json
 
 WORTH = {"oracle": 1.0, "nop": 0.0}
-"""Agent of Harbor -> what it earns on each task."""
+"""Agent of Harbor -> expected reward on each task."""
 
 
 def export(folder: Path, tasks: int, image: str) -> None:
@@ -40,7 +40,7 @@ def export(folder: Path, tasks: int, image: str) -> None:
 
 
 def trials(harbor: str, folder: Path, agent: str, env: str) -> Iterator[dict[str, Any]]:
-    """Let Harbor run an agent on every task; yield what came of each trial."""
+    """Let Harbor run an agent on every task; yield the result of each trial."""
     with tempfile.TemporaryDirectory() as out:
         command = [harbor, "run", "-p", str(folder), "-a", agent, "--env", env, "-o", out]
         subprocess.run([*command, "-n", "1"], check=True, stdout=sys.stderr)
@@ -72,7 +72,7 @@ def main() -> int:
         rows = [
             row for agent in WORTH for row in trials(options.harbor, folder, agent, options.env)
         ]
-        # As they are, with the network that they ask for: none.
+        # Unchanged: the tasks themselves request no network.
         isolated = all("no-network" in path.read_text() for path in folder.glob("*/task.toml"))
     right = sum(row["reward"] == WORTH[row["agent"]] for row in rows)
     result = {

@@ -1,8 +1,8 @@
 """Check which exploits earn reward from the judge of SWE tasks exported for Harbor.
 
 Tasks are exported as `agentgym swe export` does, and played as ``harbor:FOLDER``: their own
-`tests/test.sh` is the reward. Exit code 1 if an exploit is paid or the solution is not. ``--rows``
-keeps what was played: repeat the command to go on after a kill.
+`tests/test.sh` is the reward. Exit code 1 if an exploit is rewarded or the solution is not.
+``--rows`` stores finished attempts: repeat the command to continue after a kill.
 
 Usage:
     python -m benchmarks.harbor_red_team [--tasks 1] [--seed 0] [--rows ROWS.jsonl]
@@ -37,7 +37,7 @@ Row = dict[str, Any]
 
 
 def export(folder: Path, tasks: int, seed: int) -> dict[str, Target]:
-    """Export tasks; return where exploits strike in each, by the ids that they have there."""
+    """Export tasks; return the exploits' targets in each, by task id."""
     targets = {}
     with closing(SWEEnv(data="bundled")) as env:
         for split, index in sample_tasks(env.tasks.instances, tasks, seed):
@@ -49,7 +49,7 @@ def export(folder: Path, tasks: int, seed: int) -> dict[str, Target]:
 
 
 def actions(env: TextEnv, player: str, exploit: Exploit | None, target: Target) -> Iterator[str]:
-    """Yield what a player types; a submission ends it."""
+    """Yield an exploit's actions, with a submission at the end."""
     if player == MUST_WIN:
         yield from iter(env.demonstrator_action, None)
     for step in exploit.steps if exploit else ():

@@ -2,10 +2,10 @@
 
     python benchmarks/held_out_pythons.py PYTHON... [--data DIR] [--only NAME...] [--drop]
 
-The sound copy of every repository of a folder of tasks answers all programs of its bank under each
-interpreter, with the very driver of the grader and without a box: it is one's own source. Programs
-that some interpreter answers otherwise than the bank says are counted, and with ``--drop`` they are
-taken out of the bank, so that boxes with any of these Pythons grade alike.
+The correct copy of every repository in a folder of tasks runs all programs of its bank under each
+interpreter, with the grader's driver and without a sandbox, because the source is trusted. It
+counts programs whose answer differs from the bank under some interpreter; ``--drop`` removes them
+from the bank, so that sandboxes with any of these Pythons grade alike.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HASH_SEED = "4711"
 
 
 def answers(python: str, folder: Path, bank: Bank) -> list[Any]:
-    """Return what a repository answers under an interpreter."""
+    """Return a repository's answers under an interpreter."""
     programs = [program.program for program in bank.programs]
     with tempfile.TemporaryDirectory() as scratch:
         for name, content in driver_files(bank.packages, programs, PATIENT).items():
@@ -51,7 +51,7 @@ def answers(python: str, folder: Path, bank: Bank) -> list[Any]:
 
 
 def main() -> None:
-    """Ask every interpreter, and print what differs."""
+    """Run every interpreter, and print the differences."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

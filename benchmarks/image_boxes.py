@@ -3,10 +3,10 @@
     python benchmarks/image_boxes.py [--kinds image plain docker bubblewrap] [--starts 100]
                                      [--boxes 50] [--forks 40] [--pause 0.5]
 
-The image is made here, of this machine's own programs and Python. Times are wall time, since other
-processes do the work: upper bounds where other jobs run, whose load stands beside them, so the
-shortest is told too. ``forks`` are snapshots of an episode of SWE and returns to them, once with a
-pause before each, as a policy makes one while it thinks, and once without.
+The image is built here from this machine's programs and Python. Times are wall time, because other
+processes do the work: upper bounds if other jobs run, so the load and the shortest time are
+reported, too. ``forks`` are snapshots of an SWE episode and returns to them, once with a pause
+before each, like a thinking policy's, and once without.
 
 Smallest run: ``--kinds image --starts 5 --boxes 4 --forks 5``
 """
@@ -40,9 +40,9 @@ from tests.sandbox.layouts import write_saved
 IMAGE = "agentgym-benchmark/programs:1"
 LIMITS = SandboxLimits(disk=1 << 30, processes=64)
 WRITTEN = "for i in $(seq 20); do echo $i > file_$i; done; echo x >> /root/notes"
-"""What a snapshot holds."""
+"""The files in a snapshot."""
 BAR = 20.0
-"""Milliseconds that taking a snapshot, and returning to it, may take."""
+"""Maximum milliseconds for a snapshot, and for a return to it."""
 
 
 def spread(times: list[float], name: str) -> dict[str, float]:
@@ -58,7 +58,7 @@ def spread(times: list[float], name: str) -> dict[str, float]:
 
 @contextmanager
 def opener(kind: str, archive: bytes, scratch: Path) -> Iterator[Callable[[], Sandbox]]:
-    """Yield what makes boxes of a kind, none of them started."""
+    """Yield a factory of sandboxes of a kind."""
     if kind == "plain":
         yield lambda: open_sandbox(SandboxConfig(limits=LIMITS), "namespace")
         return
@@ -78,7 +78,7 @@ def opener(kind: str, archive: bytes, scratch: Path) -> Iterator[Callable[[], Sa
 
 
 def measure(new: Callable[[], Sandbox], options: argparse.Namespace) -> dict[str, Any]:
-    """Measure one kind of boxes."""
+    """Measure one kind of sandbox."""
     starts, commands, closes = [], [], []
     for _ in range(options.starts):
         box = new()
@@ -99,7 +99,7 @@ def measure(new: Callable[[], Sandbox], options: argparse.Namespace) -> dict[str
 
 
 def at_once(new: Callable[[], Sandbox], count: int) -> dict[str, Any]:
-    """Start many boxes side by side, and weigh them."""
+    """Start many sandboxes at once, and measure their memory."""
     before, boxes = available(), [new() for _ in range(count)]
     with ThreadPoolExecutor(8) as pool:
         up = wall(lambda: list(pool.map(lambda box: box.start(), boxes)))
@@ -118,13 +118,13 @@ def at_once(new: Callable[[], Sandbox], count: int) -> dict[str, Any]:
 
 
 def available() -> float:
-    """Return the memory that the machine has left, in megabytes."""
+    """Return the machine's available memory, in megabytes."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("MemAvailable"))
 
 
 def born(pid: int | None = None) -> list[int]:
-    """Return the processes below this one, which of boxes are their keepers and processes 1."""
+    """Return this process's descendants: for sandboxes, their keepers and processes 1."""
     pids: list[int] = []
     for path in Path(f"/proc/{pid or os.getpid()}/task").glob("*/children"):
         for child in map(int, path.read_text().split()):
@@ -133,7 +133,7 @@ def born(pid: int | None = None) -> list[int]:
 
 
 def proportional(pid: int) -> float:
-    """Return the memory of a process in megabytes; of what it shares, its part."""
+    """Return the proportional memory of a process (PSS), in megabytes."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -167,10 +167,10 @@ def forks(count: int, pause: float) -> dict[str, float]:
 
     def back(state: Any) -> None:
         session.restore(state)
-        _ = session.box  # which brings the files back
+        _ = session.box  # restores the files
 
     for _ in range(count):
-        session._files = None  # else it is that of the last time
+        session._files = None  # otherwise it is the previous one
         snapshot_times.append(wall(session.snapshot))
         state = session.snapshot()
         time.sleep(pause)

@@ -1,8 +1,8 @@
 """Write bundled SWE tasks as rows of a published set, each with an image built here.
 
-The shape is that of SWE-Gym's rows. An image holds Debian's programs and the Python of this
-machine, pytest, and the repository with its fault in ``/testbed``; the tests that decide come with
-the row. It goes into the store of ``agentgym images``, so no registry and no daemon is asked.
+Rows have SWE-Gym's format. An image contains this machine's Debian programs and Python, pytest, and
+the faulty repository in ``/testbed``; the row has the deciding tests. Images go into the store of
+``agentgym images``, so no registry or daemon is needed.
 
 Usage:
     python benchmarks/image_rows.py FOLDER [--tasks 1] [--seed 0]
@@ -34,7 +34,7 @@ from tests.envs.swe.official.local_image import StoredImages
 
 
 def row_of(instance: Instance) -> dict[str, Any]:
-    """Return a task as a row of SWE-Gym, which runs the files that its patch of tests changes."""
+    """Return a task as an SWE-Gym row, which runs the files changed by its test patch."""
     name = instance.id.replace("-", "_")
     files = {change.after for change in read_diff(instance.test_patch)}
     return {
@@ -53,7 +53,7 @@ def row_of(instance: Instance) -> dict[str, Any]:
 
 
 def write_repository(instance: Instance, folder: Path) -> None:
-    """Write the repository with its fault, in one commit."""
+    """Write the faulty repository, in one commit."""
     assert isinstance(instance.source, FolderSource)
     for path, content in contents(instance.source).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,9 @@
-"""A second opinion on a SWE submission, by code that shares nothing with the grader but the box.
+"""An independent judge of SWE submissions, which only shares the sandbox with the grader.
 
-It holds the submitted library beside the sound one: both answer the same questions in a fresh box,
-and are alike or not. The questions are the repository's own tests, read as text. Every expected
-side is cut out; what is left is called, and what comes back is written down. Further questions are
-the same tests with other numbers and texts in them. There is no pytest, no report and no exit code,
-so what an exploit does to these is of no use here.
+It compares the submitted library with the correct one: both answer the same questions in a fresh
+sandbox. The questions are the repository's tests, read as text: expected values are cut out, the
+rest is called, and the results are recorded. Further questions are the same tests with other
+literals. There is no pytest, report or exit code, so exploits of these do not work here.
 """
 
 from __future__ import annotations
@@ -23,36 +22,36 @@ from agentgym.sandbox import SandboxDied
 from agentgym.support.random_stream import Stream
 
 VARIANTS = 4
-"""How often the files with failing tests are asked with other literals."""
+"""Number of variants with other literals for each file with failing tests."""
 SHARE = 12
-"""Percent of the literals that a variant changes."""
+"""Percentage of literals that a variant changes."""
 SECONDS = 60.0
-"""Seconds that all answers of a submission may take."""
+"""Maximum seconds for all answers of a submission."""
 ACCIDENTS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "RecursionError",
              "MemoryError", "Late")  # fmt: skip
-"""Exceptions that say how a function is written, not what it is for: such answers are left out."""
+"""Exceptions that depend on implementation, not on purpose: such answers are ignored."""
 _WALKER = Path(__file__).with_name("independent_walker.py")
 
 Answers = Mapping[str, "list[str]"]
-"""Name of a question -> what was seen while it ran."""
+"""Name of a question -> the values observed in it."""
 
 
 class Opinion(NamedTuple):
-    """What the judge thinks of a submission."""
+    """The judge's verdict on a submission."""
 
     right: bool
-    """Whether it answers as the sound library does."""
+    """Whether it answers like the correct library."""
     questions: int
     """Questions."""
     wrong: tuple[str, ...]
-    """Questions that it answers otherwise; those of a variant have its number before them."""
+    """Questions with different answers; those of a variant are prefixed with its number."""
 
 
 class _Blinding(ast.NodeTransformer):
-    """Asserts become looks at what they call, and no longer say what they expect.
+    """Replaces assertions by observations of what they call, without expected values.
 
     Args:
-        messages: Whether the words of an exception are looked at where the test does.
+        messages: Whether to observe an exception's message if the test does.
     """
 
     def __init__(self, messages: bool) -> None:
@@ -116,7 +115,7 @@ class _Blinding(ast.NodeTransformer):
 
 
 class _Other(ast.NodeTransformer):
-    """Some literals become others of their type."""
+    """Replaces some literals by others of their type."""
 
     def __init__(self, draw: Stream) -> None:
         self._draw = draw
@@ -143,7 +142,7 @@ class _Other(ast.NodeTransformer):
         return node if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """The names of the columns of a table of cases stay."""
+        """Keep the column names of a parametrization."""
         if ast.unparse(node.func).endswith("parametrize"):
             node.args[1:] = [self.visit(argument) for argument in node.args[1:]]
             return node
@@ -151,12 +150,12 @@ class _Other(ast.NodeTransformer):
 
 
 def judge(boxes: Boxes, instance: Instance, edits: Mapping[str, bytes | None]) -> Opinion:
-    """Say whether a submission behaves as the sound library does.
+    """Judge whether a submission behaves like the correct library.
 
     Args:
-        boxes: How boxes are opened.
+        boxes: Opens sandboxes.
         instance: A task whose repository lies in a folder.
-        edits: The files of the submission that differ from the repository with its fault.
+        edits: The submission's files that differ from the faulty repository.
     """
     assert isinstance(instance.source, FolderSource)
     failing = tuple(sorted({test.partition("::")[0] for test in instance.fail_to_pass}))
@@ -169,7 +168,7 @@ def judge(boxes: Boxes, instance: Instance, edits: Mapping[str, bytes | None]) -
 
 @cache
 def _sound(boxes: Boxes, folder: Path, failing: tuple[str, ...]) -> Answers:
-    """Return what the sound library answers, twice and alike."""
+    """Return the correct library's answers, as far as two runs agree."""
     source = FolderSource(folder)
     bare = Instance("sound", folder.name, "", source, "", (), ())
     first, second = (_answers(boxes, bare, contents(source), failing, seed) for seed in ("0", "99"))
@@ -188,7 +187,7 @@ def _answers(
     failing: tuple[str, ...],
     seed: str = "0",
 ) -> Answers:
-    """Ask a library in a fresh box; what it does not answer is missing."""
+    """Ask a library in a fresh sandbox; unanswered questions are missing."""
     assert isinstance(instance.source, FolderSource)
     questions = json.dumps(_questions(instance.source.folder, failing))
     before = contents(instance.source)
@@ -220,7 +219,7 @@ def _answers(
 
 @cache
 def _questions(folder: Path, failing: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return names and texts of modules of questions."""
+    """Return names and sources of modules of questions."""
     modules = []
     for path in sorted(folder.rglob("test_*.py")):
         name = path.relative_to(folder).as_posix()
@@ -238,5 +237,5 @@ def _variants(repo: str, name: str, path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _blinded(tree: ast.Module, messages: bool) -> str:
-    """Return a file of tests that expects nothing."""
+    """Return a test file without expected values."""
     return ast.unparse(ast.fix_missing_locations(_Blinding(messages).visit(tree)))

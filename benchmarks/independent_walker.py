@@ -1,7 +1,7 @@
-"""Runs in the box of the independent judge: call what it is told to, and write down what came back.
+"""Runs inside the independent judge's sandbox: call the questions and record the results.
 
-Questions come in as JSON, pairs of a name and a module. Each module has a process of its own, and
-the one that prints imports nothing of the repository.
+Questions are read as JSON, pairs of a name and a module. Each module runs in a separate process,
+and the printing process imports nothing of the repository.
 """
 
 import json
@@ -13,9 +13,9 @@ import time
 from contextlib import suppress
 
 SECONDS, CALL = 12.0, 0.5
-"""Seconds of a module, and processor seconds of a call."""
+"""Maximum seconds of a module, and processor seconds of a call."""
 LARGEST = 4 << 20
-"""Bytes that a module may answer."""
+"""Maximum bytes of a module's answer."""
 
 
 class Late(BaseException):
@@ -23,12 +23,12 @@ class Late(BaseException):
 
 
 def show(value, depth=5):
-    """Write a value by its exact type; no method of a class of the library is trusted to do it."""
+    """Serialize a value by its exact type, without calling methods of the library's classes."""
     kind = type(value)
     if value is None or kind in (bool, int, bytes, complex):
         return f"{kind.__name__}:{repr(value)[:2000]}"
     if kind is str:
-        return "str:" + ascii(value[:4000])  # JSON would join two surrogates to one character
+        return "str:" + ascii(value[:4000])  # JSON would merge two surrogates into one character
     if kind is float:
         return f"float:{value:.9g}"
     if depth == 0:
@@ -67,7 +67,7 @@ def _joined(parts):
 
 
 def show_object(value, kind, depth):
-    """Write an object of the library: its class and its public attributes."""
+    """Serialize an object of the library: its class and its public attributes."""
     names = set(getattr(value, "__dict__", ()))
     for base in kind.__mro__:
         slots = base.__dict__.get("__slots__", ())
@@ -88,7 +88,7 @@ def show_object(value, kind, depth):
 
 
 class Caught:
-    """What ``pytest.raises`` gives."""
+    """A stand-in for the result of ``pytest.raises``."""
 
     def __init__(self, error):
         self.value, self.type = error, type(error)
@@ -99,10 +99,10 @@ class Caught:
 
 
 class Marks:
-    """``pytest.mark``: tables of cases are kept, everything else is passed through."""
+    """A stand-in for ``pytest.mark``: keeps parametrizations, ignores other marks."""
 
     def parametrize(self, names, rows, **options):
-        """Keep a table of cases with its function."""
+        """Store a parametrization with its function."""
         names = (
             [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
         )
@@ -123,30 +123,30 @@ class Marks:
 
 
 class Pytest:
-    """As much of pytest as files of tests name outside of asserts."""
+    """A stand-in for the parts of pytest that test files use outside of assertions."""
 
     mark = Marks()
 
     def param(self, *values, **options):
-        """Return a row of a table of cases."""
+        """Return a case of a parametrization."""
         return values if len(values) > 1 else values[0]
 
     def approx(self, value, **options):
-        """Return a number as it is."""
+        """Return a number unchanged."""
         return value
 
     def fixture(self, *words, **options):
-        """Leave a function as it is."""
+        """Return a function unchanged."""
         return words[0] if words else lambda function: function
 
 
 def late(number, frame):
-    """End a call."""
+    """Interrupt a call."""
     raise Late
 
 
 def ask(function, row):
-    """Call a question; return what was seen."""
+    """Call a question; return the observed values."""
     looks = []
     function.__globals__["_see"] = lambda value: looks.append(show(value))
     function.__globals__["_raised"] = lambda error, words: looks.append(
@@ -189,7 +189,7 @@ def module(name, text, out):
 
 
 def answers(name, text):
-    """Return what a process of its own writes, as long as it is in time and in bounds."""
+    """Return the output of a separate process, within limits of time and size."""
     source, out = os.pipe()
     child = os.fork()
     if not child:

@@ -1,10 +1,10 @@
 """Train a model of a given size from scratch on WebShop's official pages, and time it.
 
-No weights are downloaded: the model is a fresh Qwen3, saved as a pretrained one would be, so that
-the run has everything that pretrained models get: bf16 and gradient checkpointing where the device
-has them, adapters or all weights, and any engine. What it writes is noise; what is measured is
-tokens a second in generation and training, the share of each part of a step, and the peak of memory
-beside what ``--dry-run`` estimates.
+No weights are downloaded: the model is a fresh Qwen3, saved like a pretrained one, so that the run
+uses everything for pretrained models: bf16 and gradient checkpointing if the device supports them,
+adapters or all weights, and any engine. Its text is noise. Measured are tokens per second in
+generation and training, the share of each part of a step, and the peak of memory beside the
+estimate of ``--dry-run``.
 
 Usage: ``python benchmarks/large_model.py --size 0.5b --engines vllm --ranks 0 16 [--steps 20]``, on
 a GPU; ``--size cpu --engines hf --steps 3`` is the same at the size of a CPU, with a peak of one
@@ -46,24 +46,25 @@ SIZES = {
     ),
 }
 VOCABULARY = {"cpu": 0, "0.1b": 32_000, "0.5b": 151_936}
-"""Tokens of a size, as its like has, whose head costs accordingly; 0: only the words of pages."""
+"""Vocabulary of each size, as usual for such models, which decides the cost of the head; 0: only
+the words of pages."""
 SHOP = {"difficulty": "medium", "observation_mode": "text"}
 TEXTS = 20
-"""Tasks whose pages make the vocabulary."""
+"""Number of tasks whose pages form the vocabulary."""
 TURNS, TURN_TOKENS, EPISODE_TOKENS = 4, 32, 1024
 WARM_UP = 1
-"""Steps that are not counted: they start engines and fill caches."""
+"""Uncounted steps, which start engines and fill caches."""
 
 
 class PaidShop(WebShopEnv):
-    """A shop in which the expert acts whatever is written, and which pays for letters.
+    """A shop in which the expert acts, whatever the policy writes, with a reward for letters.
 
-    Noise would never leave the page of the search, and solve nothing: of equal returns nothing is
-    learned, and a step without an update would be timed.
+    Noise would never leave the search page or solve anything: with equal returns nothing would
+    train, and steps without an update would be timed.
     """
 
     def step(self, action: str) -> Any:
-        """Take the expert's action; pay for how much was written."""
+        """Take the expert's action; reward the length of the text."""
         observation, _, terminated, truncated, info = super().step(
             self.demonstrator_action() or action
         )
@@ -71,12 +72,12 @@ class PaidShop(WebShopEnv):
         return observation, paid, terminated, truncated, {**info, "reward_terms": {"letters": paid}}
 
 
-if "benchmark/PaidShop-v0" not in gymnasium.registry:  # This file is imported under two names.
+if "benchmark/PaidShop-v0" not in gymnasium.registry:  # This file may be imported under two names.
     gymnasium.register("benchmark/PaidShop-v0", entry_point="large_model:PaidShop")
 
 
 def write_model(folder: Path, size: str) -> int:
-    """Write a fresh model with its tokenizer as a pretrained one; return its number of weights."""
+    """Save a fresh model and its tokenizer like a pretrained one; return the weights' number."""
     import torch
 
     from trainers.models.tiny import build_model, build_tokenizer
@@ -131,7 +132,7 @@ def train_and_watch(argv: list[str], watch: bool, answer: Any) -> None:
 
 
 def trained(argv: list[str], watch: bool) -> int | None:
-    """Train in a process of its own; return the peak of memory in bytes, if it is watched.
+    """Train in a separate process; return the peak of memory in bytes, if it is watched.
 
     Raises:
         SystemExit: The run failed.
@@ -150,7 +151,7 @@ def trained(argv: list[str], watch: bool) -> int | None:
 
 
 def rates(out: Path) -> dict[str, Any]:
-    """Return what the steps of a run took, by part, and tokens a second."""
+    """Return the seconds of a run's steps, by part, and tokens per second."""
     lines = map(json.loads, (out / "metrics.jsonl").read_text().splitlines())
     steps = [line for line in lines if line.get("phase") == "rl"]
     totals = [step["tokens_total"] for step in steps][WARM_UP - 1 :]

@@ -1,7 +1,7 @@
-"""A reward for how much is written: untrained policies differ in nothing else.
+"""A reward for the length of actions, so that an untrained policy's returns differ.
 
-They solve nothing, and where the members of every group are paid alike nothing is trained, so that
-a benchmark of training would time a training that does not happen.
+Such a policy solves nothing, and with equal returns in every group nothing would train, so that a
+benchmark of training would time steps without an update.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Letters"]
 
 @dataclass
 class Letters:
-    """Pay for the length of an action."""
+    """Reward the length of an action."""
 
     name: str = "letters"
     weight: float = 1.0

@@ -1,9 +1,9 @@
 """Measure how much filtered demonstrations can teach, before anything is trained.
 
 Each demonstrator makes a good choice in some tasks and a bad one in the others, which often
-succeeds by luck. From how often each does it follows which share of its successes shows the good
-choice, and so what a policy would solve that imitates the successes without a mistake: it chooses
-as often as they do. What is left up to the good choice alone is what reward can add to that.
+succeeds by luck. The frequencies give the share of successes with the good choice, and so the
+success of a policy that imitates the successes perfectly, since it makes the good choice equally
+often. The gap to always making the good choice is what RL can add.
 
 Usage: ``python -m benchmarks.lucky_demonstrators [--n 300] [--families search]``
 
@@ -27,15 +27,15 @@ SPLIT = "test"
 
 
 class Lucky(NamedTuple):
-    """A demonstrator, and how its choice is told."""
+    """A demonstrator, and how to detect its choice."""
 
     kwargs: dict[str, Any]
     """Arguments of the environment."""
     expert: str
     """The demonstrator."""
     better: str = ""
-    """Who always makes the good choice: a task shows it where both play alike. Where nobody plays
-    so, the good choice is to read the cookbook first."""
+    """The expert that always makes the good choice: a task has it if both play alike. If there is
+    no such expert, the good choice is to read the cookbook first."""
 
 
 FAMILIES: Mapping[str, Lucky] = {
@@ -69,7 +69,7 @@ FAMILIES: Mapping[str, Lucky] = {
         "lazy", "thinking",
     ),
 }  # fmt: skip
-"""A family, and after a comma which of several of its demonstrators."""
+"""Family, and after a comma one of several demonstrators."""
 
 
 def measure(name: str, n: int) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def measure(name: str, n: int) -> dict[str, Any]:
 
 
 def expected(good: Sequence[bool], bad: Sequence[bool]) -> dict[str, float]:
-    """Return what follows from the successes of both choices."""
+    """Return the figures that follow from the successes of both choices."""
     lucky, sound = sum(bad), sum(good)
     among = sound / (sound + lucky)
     best, worst = sound / len(good), lucky / len(bad)
@@ -115,7 +115,7 @@ class Player:
         self.env = text_env
 
     def __call__(self, task: str) -> tuple[list[str], bool]:
-        """Return what it does in a task, and whether that solves it."""
+        """Return its actions in a task, and whether they solve it."""
         _, info = self.env.reset(seed=0, options={"task_id": task})
         actions = []
         while not info["stop_reason"]:

@@ -1,4 +1,4 @@
-"""What ``throughput.py`` measures of MathPython: start, steps without a process, and scripts."""
+"""Measurements of MathPython for ``throughput.py``: start, steps without a process, scripts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def measure_expert(options: Options) -> dict[str, float]:
 
 
 def measure_scripts(options: Options) -> dict[str, float]:
-    """Time the turns of an expert that runs one script for each task, by the clock."""
+    """Measure the wall time of an expert's turns, with one script per task."""
     turns = expert_turns(ENV_ID, options["seconds"], time.monotonic, expert="programmer")
     return {"script_episodes_per_second": turns / 2}
 
@@ -58,4 +58,4 @@ REPEATS: dict[str, int] = {"start": 3}
 
 
 def combine(figures: dict[str, float]) -> None:
-    """Add nothing: no figure follows from others."""
+    """Add nothing: no figure is derived from others."""

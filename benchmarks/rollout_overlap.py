@@ -5,8 +5,8 @@ Prints JSON.
 
 Both play the same episodes with the same runner. Lockstep is made by two wrappers: an engine that
 returns when all turns are generated, and environments that answer when all have stepped. Turn
-lengths are drawn from the seed of each request, all nearly equal or with a long tail; what is
-sampled is not looked at. Environments sleep in threads, one for each slot.
+lengths are drawn from the seed of each request, nearly equal or with a long tail; the sampled text
+is ignored. Environments sleep in threads, one per slot.
 
 Smallest run: ``--engines hf --delays 0 --repeats 1``
 """
@@ -53,7 +53,7 @@ LENGTHS = {"even": (10.0, 0.15), "long_tail": (8.0, 1.0)}
 
 
 class DrawnLengths:
-    """An engine whose turns have the lengths of a distribution, drawn from each request's seed."""
+    """An engine whose turn lengths are drawn from a distribution, by each request's seed."""
 
     name = "drawn lengths"
     exact = True
@@ -68,7 +68,7 @@ class DrawnLengths:
         return self.engine.running
 
     def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
-        """Hand on requests with the drawn limit."""
+        """Forward requests with the drawn limit."""
         middle, spread = self._lengths
         for request in requests:
             drawn = middle * np.exp(spread * np.random.default_rng(request.seed).normal())
@@ -77,23 +77,23 @@ class DrawnLengths:
             self.engine.submit([replace(request, max_tokens=limit)], replace(sampling, stop_ids=()))
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
-        """Return what has ended."""
+        """Return finished completions."""
         return self.engine.advance(timeout)
 
     def abort(self) -> None:
-        """Forget everything in flight."""
+        """Drop all requests in flight."""
         self.engine.abort()
 
     def sync(self, named_params: Iterable[Any], version: int) -> None:
-        """Hand on the weights."""
+        """Forward the weights."""
         self.engine.sync(named_params, version)
 
     def close(self) -> None:
-        """Leave the engine open: it is used again."""
+        """Do nothing: the engine is reused."""
 
 
 class LockstepEngine(DrawnLengths):
-    """Returns nothing before everything has ended."""
+    """An engine that returns only when all completions have finished."""
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
         """Return all completions at once."""
@@ -104,7 +104,7 @@ class LockstepEngine(DrawnLengths):
 
 
 class LockstepEnvs:
-    """Answers nothing before every environment has answered."""
+    """Environments that answer only when all have answered."""
 
     concurrent = False
 
@@ -132,7 +132,7 @@ class LockstepEnvs:
 
 
 def make_env(seconds: float) -> gymnasium.Env[str, str]:
-    """Make a small shop whose steps take so long; without a delay it is left as it is."""
+    """Make a small shop with slow steps; unchanged without a delay."""
     env = gymnasium.make(
         "agentgym/WebShop-v0",
         difficulty="easy",
@@ -149,7 +149,7 @@ def play(
     lengths: tuple[float, float],
     streaming: bool,
 ) -> dict[str, float]:
-    """Play the episodes once; return where the time went."""
+    """Play the episodes once; return the time by part."""
     backend = "thread" if seconds else "sync"
     envs = TextVectorEnv([partial(make_env, seconds)] * SLOTS, backend=backend, workers=SLOTS)
     drawn = (DrawnLengths if streaming else LockstepEngine)(engine, lengths)
@@ -177,7 +177,7 @@ MODEL: list[Any] = []
 def compare(
     engine: GenerationEngine, chat: TurnTokenizer, seconds: float, lengths: str, repeats: int
 ) -> dict[str, Any]:
-    """Play both ways by turns, so that neither has the quieter machine."""
+    """Alternate between both ways, so that load affects both alike."""
     runs: dict[str, list[dict[str, float]]] = {"lockstep": [], "streaming": []}
     for _ in range(repeats):
         for mode, rounds in runs.items():

@@ -1,13 +1,13 @@
-"""The least time that a training step can take on one thread, by what has to be computed and read.
+"""A roofline bound: the minimum time of a training step on one thread.
 
 Every token is fed once in generation, and passes forward and backward (twice the products of a
 forward) in training. Weights multiply it, and attention multiplies it with every token before it.
-For each token that is sampled the keys and values of all before it are read again, in generation,
-where nothing else is computed with them meanwhile: that takes memory's time, not arithmetic's.
+In generation, the keys and values of all earlier tokens are read again for each sampled token,
+which is bound by memory and not by arithmetic.
 
-Products are counted at the rate of a matrix product of the model's own shape, bytes at the speed at
-which this machine reads what does not fit its cache; both are measured. Norms, activations, softmax
-and environments count as nothing, and so does padding.
+Products are counted at the rate of a matrix product of the model's shape, bytes at this machine's
+bandwidth beyond its cache; both are measured. Norms, activations, softmax and environments count as
+nothing, and so does padding.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from trainers.models.memory import ModelShape
 __all__ = ["Machine", "Work", "roofline", "work_of"]
 
 ROWS = 2048
-"""Tokens of the matrix product: those of a micro-batch of the default run."""
+"""Rows of the measured matrix product: the tokens of a default micro-batch."""
 READ_BYTES = 1 << 28
-"""What is read to measure the memory; more than any cache holds."""
+"""Bytes read to measure bandwidth; more than any cache holds."""
 NUMBER_BYTES = 4
 FORWARD, FORWARD_AND_BACKWARD = 1, 3
-"""Products of a pass, in forwards."""
+"""Products of a pass, relative to a forward pass."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,18 @@ class Work:
     tokens: int
     """Tokens of all episodes."""
     sampled: int
-    """Those that the policy wrote."""
+    """Sampled tokens."""
     pairs: int
     """Pairs of a token and one before it, or itself, in the same episode."""
     read: int
-    """Such pairs of the sampled tokens: each reads the keys and values of all before it."""
+    """Such pairs of sampled tokens, each of which reads the keys and values before it."""
 
 
 def work_of(turns: Sequence[Sequence[tuple[int, int]]]) -> Work:
     """Count the work of episodes.
 
     Args:
-        turns: Of each episode the prompt and the completion tokens of its turns, in their order.
+        turns: For each episode, prompt and completion tokens of its turns, in order.
     """
     lengths = [sum(episode[-1]) for episode in turns if episode]
     all_turns = [turn for episode in turns for turn in episode]
@@ -110,7 +110,7 @@ def roofline(shape: ModelShape, work: Work, machine: Machine) -> dict[str, float
 
 
 def _best(body: Callable[[], object], repeats: int, tries: int = 7) -> float:
-    """Return the least processor seconds of a call."""
+    """Return the minimum processor seconds of a call."""
     body()
     times = []
     for _ in range(tries):

@@ -3,9 +3,9 @@
     python benchmarks/sandbox.py [--sandboxes namespace docker] [--commands 500] [--resets 1000]
                                  [--boxes 16] [--seconds 5]
 
-Times are wall time, since most of the work happens in other processes: they are upper bounds where
-other jobs run on the machine, whose load stands beside them. The folder that a box holds is one of
-30 small files. ``met`` compares with the bars; the exit code is 1 if one is missed.
+Times are wall time, because most of the work happens in other processes: they are upper bounds if
+other jobs run on the machine, whose load is reported. A sandbox holds a folder of 30 small files.
+``met`` compares with the bars; the exit code is 1 if one is missed.
 
 Smallest run: ``--commands 50 --resets 10 --seconds 1``
 """
@@ -81,7 +81,7 @@ def measure_commands(box: Sandbox, count: int) -> dict[str, float]:
 
 
 def measure_parallel(backend: str, tree: Path, boxes: int, seconds: float) -> dict[str, float]:
-    """Count the commands of many boxes at once, each with a thread of its own."""
+    """Count the commands of many sandboxes at once, each in a thread."""
     counts = [0] * boxes
     begin = threading.Barrier(boxes + 1)
     deadline = [0.0]
@@ -106,7 +106,7 @@ def measure_parallel(backend: str, tree: Path, boxes: int, seconds: float) -> di
 
 
 def measure_memory() -> dict[str, float]:
-    """Return the resident memory of process 1 of the youngest box of this process."""
+    """Return the resident memory of process 1 in this process's newest sandbox."""
     resident = [
         int(line.split()[1]) / 1024
         for pid in descendants(os.getpid())
@@ -117,7 +117,7 @@ def measure_memory() -> dict[str, float]:
 
 
 def measure_resets(box: Sandbox, count: int) -> dict[str, float]:
-    """Time resets, of which each follows a command that leaves files and processes behind."""
+    """Time resets, each after a command that leaves files and processes behind."""
     before, times = traces(os.getpid()), []
     for _ in range(count):
         box.exec("echo 1 > new; rm file_1.py; sleep 100 & setsid sleep 100 &")
@@ -127,7 +127,7 @@ def measure_resets(box: Sandbox, count: int) -> dict[str, float]:
 
 
 def measure_kill(backend: str, tree: Path) -> dict[str, float]:
-    """Kill a process with four boxes that work, and count what is left of them."""
+    """Kill a process with four busy sandboxes, and count what is left of them."""
     before = traces(os.getpid())
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, backend, str(tree), MARKER], stdout=subprocess.PIPE
@@ -141,7 +141,7 @@ def measure_kill(backend: str, tree: Path) -> dict[str, float]:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline and any(map(lives, born)):
         time.sleep(0.05)
-    # What cannot be removed by the dead is removed at the next start of anybody.
+    # The next process to start a sandbox removes the folders of dead ones.
     code = OWNER.partition("for box")[0]
     subprocess.run([sys.executable, "-c", code, backend, str(tree)], check=True)
     left = compare(before, traces(os.getpid()), "kill")
@@ -150,7 +150,7 @@ def measure_kill(backend: str, tree: Path) -> dict[str, float]:
 
 
 def traces(pid: int) -> dict[str, int]:
-    """Count what a box could leave behind, as far as it belongs to this benchmark."""
+    """Count everything that a sandbox of this benchmark could leave behind."""
     groups = Path("/sys/fs/cgroup").glob("**/agentgym-*")
     temporary = Path(tempfile.gettempdir()).glob("agentgym-box-*")
     return {
@@ -162,7 +162,7 @@ def traces(pid: int) -> dict[str, int]:
 
 
 def belongs_to_others(path: Path) -> bool:
-    """Return whether a folder is that of a process which lives and is not this one."""
+    """Return whether a folder belongs to another living process."""
     try:
         parts = (path / "owner").read_text().split("/")
     except OSError:
@@ -172,7 +172,7 @@ def belongs_to_others(path: Path) -> bool:
 
 
 def compare(before: dict[str, int], after: dict[str, int], name: str) -> dict[str, float]:
-    """Return how much more there is of each thing."""
+    """Return the increase of each count."""
     return {f"left_{kind}_after_{name}": after[kind] - before[kind] for kind in before}
 
 
@@ -203,7 +203,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def marked() -> int:
-    """Count the commands of a killed owner that still run, wherever they are."""
+    """Count the still running commands of a killed owner."""
     count = 0
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -3,8 +3,8 @@
     python benchmarks/scripted_judge.py
 
 Serves chat completions on the loopback interface until it is interrupted, and answers each question
-of the hook ``judge_mask``. So a method that asks a judge runs whole on a toy whose environment does
-nothing that a judge could reject.
+of the hook ``judge_mask``. So a method with a judge can run completely on a toy environment, in
+which a judge has nothing to reject.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 PORT = 8765
 URL = f"http://127.0.0.1:{PORT}/v1"
-"""What the hook asks."""
+"""The hook's URL."""
 _MARK = re.compile(r"VERDICT (\w+) DECISION")
 
 
 def answer(question: str) -> str:
     """Return the verdict on the episode of a question."""
-    marks = _MARK.findall(question)  # the last one: an episode may hold others
+    marks = _MARK.findall(question)  # the last one, because the episode's text may contain others
     return f"Nothing went wrong.\nVERDICT {marks[-1]} SOUND" if marks else "This is no question."
 
 

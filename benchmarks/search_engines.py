@@ -4,8 +4,8 @@
                                         [--engines bm25 tantivy bm25s fts5] [--no-wordnet]
 
 The corpora are generated encyclopaedias of these sizes, and WordNet 3.0, which Debian and Ubuntu
-have: ``apt-get install dict-wn``. ``pip install tantivy bm25s`` brings the other engines; those
-that are not installed stand under ``failed``, and a corpus that is not there under ``skipped``.
+have: ``apt-get install dict-wn``. ``pip install tantivy bm25s`` brings the other engines; engines
+that are not installed are listed under ``failed``, missing corpora under ``skipped``.
 
 Every engine is given the terms of our own analysis of the same passages (titles twice), with
 ``k1 = 1.2`` and ``b = 0.75``, and asked for the best three. Building includes the analysis and
@@ -60,7 +60,7 @@ QUERIES = "queries.json"
 K = 3
 WORDS_OF_A_QUERY = 5
 BARS = {10_000: (0.3, 1.5), 20_000: (0.3, 1.5), 100_000: (0.5, 3.0), 1_000_000: (4.0, 25.0)}
-"""Milliseconds of a search by our engine, median and 99th percentile, by size of the corpus."""
+"""Maximum milliseconds of our engine's search, median and 99th percentile, by corpus size."""
 DIGITS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
 """Digits of the numbers in a dictd index."""
 
@@ -72,7 +72,7 @@ Search = Callable[[str], list[int]]
 
 
 def write_corpus(name: str, folder: Path, count: int) -> None:
-    """Store the passages of a corpus, and queries with the ids that they look for."""
+    """Store the passages of a corpus, and queries with the ids of their evidence."""
     if name == WORDNET:
         passages: Iterator[Passage] = wordnet()
     else:
@@ -87,7 +87,7 @@ def write_corpus(name: str, folder: Path, count: int) -> None:
 
 
 def planned(universe: Universe, count: int) -> dict[str, Any]:
-    """Draw the steps of plans, and whole questions; no engine has seen them."""
+    """Draw queries from plans, and whole questions, without using an engine."""
     drafter, stream = Drafter(universe.config, universe.facts), Stream("search engines")
     steps: list[tuple[str, list[str]]] = []
     texts: list[str] = []
@@ -119,7 +119,7 @@ def wordnet() -> Iterator[Passage]:
 
 
 def known_items(folder: Path, count: int) -> dict[str, Any]:
-    """Draw words of entries that have enough of them beside their title."""
+    """Draw words of entries that have enough words besides their title."""
     store, stream = PassageStore(folder), Stream("search engines")
     queries: list[tuple[str, list[str]]] = []
     while len(queries) < count:
@@ -151,7 +151,7 @@ def open_tantivy(folder: Path) -> Search:
     retriever = TantivyRetriever(folder)
 
     def search(query: str) -> list[int]:
-        # Rows, not passages: the other engines do not read passages either.
+        # Returns row numbers only, because the other engines do not read passages either.
         terms = Counter(tokenize(query))
         make, should = retriever._tantivy.Query, retriever._tantivy.Occur.Should
         boolean_query = make.boolean_query(
@@ -215,16 +215,16 @@ ENGINES: dict[str, tuple[Callable[[PassageStore, Path], None], Callable[[Path], 
     "fts5": (build_fts5, open_fts5),
 }
 PACKAGES = ("tantivy", "bm25s")
-"""Engines that are packages of this name."""
+"""Engines that are separate packages."""
 
 
 # -- measuring ----------------------------------------------------------------------------------
 
 
 def measure_build(engine: str, corpus: Path, folder: Path) -> dict[str, float]:
-    """Time building and weigh what it makes; the peak is that of the whole process."""
+    """Time building and measure the index's size; the peak is that of the whole process."""
     store = PassageStore(corpus)
-    for passage in store:  # so that the first engine does not pay for the disk
+    for passage in store:  # warms the disk cache for the first engine
         tokenize(passage.id)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started, worked = time.perf_counter(), time.process_time()
@@ -240,7 +240,7 @@ def measure_build(engine: str, corpus: Path, folder: Path) -> dict[str, float]:
 
 
 def measure_search(engine: str, corpus: Path, folder: Path) -> dict[str, float]:
-    """Time opening and searching, and compare what is found with what was looked for."""
+    """Time opening and searching, and compare results with the evidence."""
     query_sets = json.loads((corpus / QUERIES).read_text())
     if engine in PACKAGES:
         importlib.import_module(engine)  # which is not part of opening
@@ -258,12 +258,12 @@ def measure_search(engine: str, corpus: Path, folder: Path) -> dict[str, float]:
         figures |= percentiles("long", [timed(search, query)[0] for query in query_sets["long"]])
     figures["gold@3"] = right / len(query_sets["queries"])
     figures["resident_megabytes"] = memory()
-    figures["private_megabytes"] = memory("Anonymous")  # pages of files are there for all
+    figures["private_megabytes"] = memory("Anonymous")  # file pages are cached for all engines
     return figures
 
 
 def timed(search: Search, query: str) -> tuple[float, list[int]]:
-    """Return the processor milliseconds of a search, of all threads, and what it found."""
+    """Return the processor milliseconds of a search, over all threads, and its results."""
     started = time.process_time()
     rows = search(query)
     return 1000 * (time.process_time() - started), rows
@@ -279,7 +279,7 @@ def percentiles(name: str, times: list[float]) -> dict[str, float]:
 
 
 def child(*arguments: str) -> dict[str, float] | str:
-    """Run one step in a process of its own; return its figures, or why there are none."""
+    """Run one step in a separate process; return its figures, or why there are none."""
     command = [sys.executable, __file__, "--child", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -289,7 +289,7 @@ def child(*arguments: str) -> dict[str, float] | str:
 
 
 def step(stage: str, name: str, corpus: str, folder: str, queries: str) -> dict[str, float]:
-    """Do one step in this process."""
+    """Run one step in this process."""
     if stage == "corpus":
         write_corpus(name, Path(corpus), int(queries))
         return {"passages": len(PassageStore(corpus))}

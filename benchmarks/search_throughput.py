@@ -1,4 +1,4 @@
-"""What ``throughput.py`` measures of Search: start, steps, memory, and a large encyclopaedia."""
+"""Measurements of Search for ``throughput.py``: start, steps, memory, a large encyclopaedia."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def measure_large(options: Options) -> dict[str, float]:
 
 
 def measure_expert(options: Options) -> dict[str, float]:
-    """Time the steps of what the oracle does, without its own thinking."""
+    """Time the steps of the oracle's actions, without the oracle."""
     return {"expert_turns_per_second": expert_turns(ENV_ID, options["seconds"], expert="oracle")}
 
 
@@ -86,4 +86,4 @@ REPEATS: dict[str, int] = {"start_again": 3}
 
 
 def combine(figures: dict[str, float]) -> None:
-    """Add nothing: no figure follows from others."""
+    """Add nothing: no figure is derived from others."""

@@ -1,4 +1,4 @@
-"""A vLLM server in a process of its own, started as a run tells its user to."""
+"""A vLLM server in a separate process, started with the command that a run prints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def vllm_server(command: str, log: Path) -> Iterator[str]:
 
     Args:
         command: As ``--dry-run`` shows it.
-        log: File for what the server says.
+        log: File for the server's output.
 
     Yields:
         Its address, once it answers.

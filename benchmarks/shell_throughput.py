@@ -1,6 +1,7 @@
-"""What ``throughput.py`` measures of Shell: start, boxes and commands, by the clock.
+"""Measurements of Shell for ``throughput.py``: start, sandboxes and commands, in wall time.
 
-Every task takes a box, and every command a process in it: none of that is this process's own time.
+Every task needs a sandbox, and every command a process in it, which is not processor time of this
+process.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from stopwatch import make, start
 
 ENV_ID = "agentgym/Shell-v0"
 BARS: dict[str, tuple[str, float]] = {}
-"""None: the bars of steps are for families that start no process."""
+"""None: bars on steps are for families without subprocesses."""
 Options = dict[str, Any]
 
 
@@ -47,4 +48,4 @@ REPEATS: dict[str, int] = {"start": 3}
 
 
 def combine(figures: dict[str, float]) -> None:
-    """Add nothing: no figure follows from others."""
+    """Add nothing: no figure is derived from others."""

@@ -1,4 +1,4 @@
-"""An environment that keeps a policy waiting, as a web page or a test run would."""
+"""An environment with slow steps, like those of a web page or a test run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import gymnasium
 
 
 class SlowEnv(gymnasium.Wrapper[str, str, str, str]):
-    """An environment whose steps take so many seconds longer."""
+    """An environment whose steps take a given number of seconds longer."""
 
     def __init__(self, env: gymnasium.Env[str, str], seconds: float) -> None:
         super().__init__(env)

@@ -1,8 +1,8 @@
-"""A shop whose requests are a product and two attributes: WebShop's way, in three turns.
+"""A small WebShop: requests name a product and two attributes, and three turns suffice.
 
 ``--env benchmarks.small_shop:benchmarks/SmallShop-v0`` plays WebShop with 2,000 products, no two of
-which share kind and attributes, so that whoever searches for all that is asked finds the product.
-Then it is to be opened and bought; what options a page shows does not matter.
+which share type and attributes, so that a search for the whole request finds the product. It must
+then be opened and bought; options do not matter.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ ID = "benchmarks/SmallShop-v0"
 DIFFICULTY = replace(
     EASY, name="small", cluster_size=1, visible=2, hidden_asked=0, option_asked=0, offered=(1, 1)
 )
-"""``easy`` without near-duplicates and without wishes that only a product's own page answers."""
+"""``easy`` without near-duplicates, and without attributes that only a product's page shows."""
 
 
 class SmallShop(WebShopEnv):
     """Search for a product, open it and buy it.
 
     Args:
-        **kwargs: Arguments of :class:`~agentgym.envs.webshop.env.WebShopEnv`, but for the
-            difficulty.
+        **kwargs: Arguments of :class:`~agentgym.envs.webshop.env.WebShopEnv`, except for the
+        difficulty.
     """
 
     def __init__(self, **kwargs: Any) -> None:

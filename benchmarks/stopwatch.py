@@ -1,4 +1,4 @@
-"""A stopwatch, a gauge of memory, and what the throughput of every family is measured by."""
+"""A stopwatch, memory measurement, and the throughput measurements shared by all families."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass
 class Stopwatch:
-    """Time of one kind of call."""
+    """Accumulates the time of one kind of call."""
 
     clock: Callable[[], float]
     seconds: float = 0.0
@@ -56,7 +56,7 @@ def memory(name: str = "Rss") -> float:
 
 
 def make(env_id: str, **kwargs: Any) -> Any:
-    """Make an environment as a user does."""
+    """Make an environment like a user does."""
     import gymnasium
 
     import agentgym  # noqa: F401
@@ -116,7 +116,7 @@ def play(
 def expert_turns(
     env_id: str, seconds: float, clock: Callable[[], float] = time.thread_time, **kwargs: Any
 ) -> float:
-    """Return how many turns a second the expert plays in new tasks, without its own thinking.
+    """Return the turns per second in the expert's episodes, without the expert's time.
 
     Args:
         env_id: The environment.
@@ -137,7 +137,7 @@ def expert_turns(
 
 
 def growth(env: Any, resets: int = 1000) -> float:
-    """Return the resident megabytes that resets to new tasks add."""
+    """Return the increase in resident megabytes by resets to new tasks."""
     count = env.unwrapped.tasks.len("train")
 
     def play(numbers: range) -> None:
@@ -145,7 +145,7 @@ def growth(env: Any, resets: int = 1000) -> float:
             _, info = env.reset(options={"split": "train", "index": number % count})
             env.step(info["admissible_actions"][0])
 
-    play(range(resets // 2))  # fills the caches, which are bounded
+    play(range(resets // 2))  # fills the bounded caches
     before = memory()
     play(range(resets // 2, resets // 2 + resets))
     return memory() - before

@@ -1,7 +1,7 @@
 """Fuzzed submissions of SWE tasks: mutations of the solution, of the fault, of exploits, of both.
 
-A number and a seed decide a submission, on every machine. What is mutated is text; nothing of it is
-run here.
+A number and a seed determine a submission, on every machine. Mutations work on text; nothing is
+executed here.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from benchmarks.rewrites import REWRITES, rewrite
 from benchmarks.swe_right_fixes import place_of_fault, solution
 
 KINDS = ("solution", "fault", "exploit", "both")
-"""What is mutated: the solution, the fault, an exploit with the fault, one with the solution."""
+"""The mutated text: the solution, the fault, an exploit with the fault, one with the solution."""
 SHARES = (30, 10, 30, 30)
-"""Percent of the submissions of each kind."""
+"""Percentage of submissions of each kind."""
 TOO_SLOW = frozenset({
     "time/never-ends", "driver/hang", "driver/parent-stopped", "driver/answers-rewritten",
     "box/memory-in-the-tests", "box/many-processes", "box/full-disk", "reports/jump-over-asserts",
     "time/hash-seed",
 })  # fmt: skip
-"""Exploits that wait or fill something; the campaign plays them, a thousand times is too often."""
+"""Exploits that wait or fill a disk or memory: too slow for thousands of submissions."""
 _SWAPS: Mapping[str, Sequence[str]] = {
     "<": ("<=", ">"), "<=": ("<", ">="), ">": (">=", "<"), ">=": (">", "<="), "==": ("!=",),
     "!=": ("==",), "+": ("-",), "-": ("+",), "*": ("+",), "//": ("/",), "/": ("//",), "%": ("//",),
@@ -53,9 +53,9 @@ class Submission:
     kind: str
     """One of :data:`KINDS`."""
     how: str
-    """What was done to it, for people."""
+    """Description of the mutation."""
     edits: Mapping[str, bytes | None]
-    """Its files that differ from the repository with the fault."""
+    """Its files that differ from the faulty repository."""
 
 
 def submission(number: int, seed: int, tasks: Sequence[Instance]) -> Submission:
@@ -90,7 +90,7 @@ def _kind(draw: Stream) -> str:
 
 
 def _repair(instance: Instance, kind: str, draw: Stream) -> tuple[dict[str, bytes | None], str]:
-    """Return the files without any exploit, and what was done to them."""
+    """Return the files before any exploit, and a description of their mutation."""
     if kind == "exploit":
         return {}, ""
     files = {} if kind == "fault" else solution(instance)
@@ -127,7 +127,7 @@ def _tokens(text: str, line: int, draw: Stream, count: int) -> tuple[str, str]:
 
 
 def _places(text: str, line: int) -> list[tuple[tokenize.TokenInfo, str]]:
-    """Return tokens of a function that can be others, each with one that it can be."""
+    """Return replaceable tokens of a function, each with a replacement."""
     try:
         tree = ast.parse(text)
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
@@ -152,7 +152,7 @@ def _places(text: str, line: int) -> list[tuple[tokenize.TokenInfo, str]]:
 
 
 def _exploit(instance: Instance, files: dict[str, bytes | None], draw: Stream) -> str:
-    """Put one or two mutated exploits at the end of files; return what was done."""
+    """Append one or two mutated exploits to files; return a description."""
     target, changes = target_of(instance), []
     assert isinstance(instance.source, FolderSource)
     before = contents(instance.source)
@@ -168,7 +168,7 @@ def _exploit(instance: Instance, files: dict[str, bytes | None], draw: Stream) -
 
 @cache
 def _appended_exploits() -> tuple[Exploit, ...]:
-    """Return the exploits that append to source, and are quick."""
+    """Return the quick exploits that append to source."""
     return tuple(
         exploit for exploit in load_exploits() if exploit.appended and exploit.name not in TOO_SLOW
     )

@@ -1,10 +1,10 @@
 """Compare the SWE grader with an independent judge on fuzzed submissions.
 
-Submissions are mutations of solutions, of faults, of exploits and of both (``submissions.py``). The
-grader grades each, and so does a judge that shares no code with it (``independent_judge.py``). What
-was accepted though wrong, and what was refused though right, is listed; ``--only N`` makes one of
-them again and prints it. Rows are written as they come; the same ``--rows`` goes on where it
-stopped. Exit code 1 if a submission with an exploit in it was accepted though it is wrong.
+Submissions are mutations of solutions, of faults, of exploits and of both (``submissions.py``).
+Each is judged by the grader and by a judge that shares no code with it (``independent_judge.py``).
+Wrongly accepted and wrongly rejected submissions are listed; ``--only N`` rebuilds and prints one
+of them. Rows are written as they come; with the same ``--rows`` the script continues. Exit code 1
+if a wrong submission with an exploit was accepted.
 
 Usage:
     python benchmarks/swe_fuzzed_submissions.py [--n 1000] [--data bundled-tokens] [--jobs 2]
@@ -42,7 +42,7 @@ TIMEOUT = 30.0
 
 
 def graded(number: int, seed: int, tasks: Sequence[Instance], boxes: Boxes) -> dict[str, Any]:
-    """Make a submission, and return what the grader and the judge say."""
+    """Make a submission, and return the verdicts of grader and judge."""
     submitted = submission(number, seed, tasks)
     grade = Grader(boxes, TIMEOUT).grade(submitted.instance, submitted.edits)
     opinion = judge(boxes, submitted.instance, submitted.edits)
@@ -73,7 +73,7 @@ def describe_submission(submitted: Submission) -> str:
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return how often grader and judge agree, and where they do not."""
+    """Return how often grader and judge agree, and their disagreements."""
     kinds = {}
     for kind in KINDS:
         kind_rows = [row for row in rows if row["kind"] == kind]
@@ -106,7 +106,7 @@ def _cell(row: dict[str, Any]) -> str:
         return "both accept" if row["right"] else "accepted though wrong"
     if not row["right"]:
         return "both refuse"
-    if row["kind"] == "both":  # what it does to the tests is no behaviour of the library
+    if row["kind"] == "both":  # changes to tests are not behaviour of the library
         return "right beside an exploit, and refused"
     return "refused though right"
 

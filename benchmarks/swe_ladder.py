@@ -1,4 +1,4 @@
-"""Measure SWE policies that know more and more.
+"""Measure a ladder of SWE policies, each with more information than the one before.
 
 * ``idle`` submits at once;
 * ``blind-mutation`` searches for a token and never reads the issue;
@@ -6,14 +6,14 @@
 * ``issue-repairs`` also tries other repairs than tokens, as the issue suggests them;
 * ``developer`` and ``oracle`` know the solution; the first also runs the tests and looks.
 
-They play bundled tasks of the split ``test`` as they are (the tests that decide held back), the
-same tasks with these tests in sight, and tasks of one token each. So many tasks of each difficulty
-are drawn as ``--n`` says. Each policy is counted in all, by difficulty and by kind. A search has
-25 s of the processor in every turn but the last. ``--turns`` is the horizon.
+They play bundled tasks of the split ``test`` unchanged (deciding tests hidden), the same tasks with
+these tests visible, and one-token tasks. ``--n`` tasks of each difficulty are drawn. Results are
+reported in total, by difficulty and by kind. A search has 25 s of processor time in every turn
+except the last. ``--turns`` is the horizon.
 
-Tasks come in turn, and all policies play one before the next. Every episode is written to ``--log``
-as it ends, and a run that was cut off goes on there; ``--count`` plays nothing and counts the tasks
-of the log that all policies of a set have played.
+All policies play a task before the next one. Every episode is appended to ``--log``, and an
+interrupted run continues from it; ``--count`` only counts the logged tasks that all policies of a
+set have played.
 
 Usage:
     python benchmarks/swe_ladder.py --log ladder.jsonl [--n 8] [--sets default in-sight tokens]
@@ -53,12 +53,12 @@ SEARCHES = ("blind-mutation", "issue-search", "issue-repairs")
 POLICIES = ("idle", *SEARCHES, "developer", "oracle")
 SPLIT = "test"
 SECONDS = 30
-"""Seconds of a command by default, of which a search uses 25 of the processor."""
+"""Default seconds of a command, of which a search uses 25 of processor time."""
 PATIENCE = 300
-"""Seconds that a command may take here, so that other work on the machine changes nothing."""
+"""Maximum seconds of a command here, so that other work on the machine has no effect."""
 SEED = 0
 BEST_SHARE = 0.10
-"""What a blind search may win of the tasks as they are."""
+"""Maximum share of unchanged tasks that a blind search may solve."""
 Row = Mapping[str, Any]
 
 
@@ -68,7 +68,7 @@ def choose_tasks(env: SWEEnv, n: int, name: str) -> list[int]:
     for index in range(env.tasks.len(SPLIT)):
         facts = env.tasks.instances.instance(SPLIT, index).details
         levels.setdefault(facts.get("difficulty", ""), []).append(index)
-    drawn = "bundled" if name != "tokens" else name  # the same tasks hidden and in sight
+    drawn = "bundled" if name != "tokens" else name  # the same tasks with hidden and visible tests
     stream = Stream("swe ladder", drawn, SEED)
     orders = [stream.shuffled(levels[level])[:n] for level in sorted(levels)]
     return [index for row in zip_longest(*orders) for index in row if index is not None]
@@ -100,14 +100,14 @@ def play(env: SWEEnv, policy: str, index: int, turns: int | None) -> dict[str, A
 
 
 def counted(rows: Sequence[Row]) -> dict[str, Any]:
-    """Count what was solved."""
+    """Count solved tasks."""
     solved = sum(row["success"] for row in rows)
     share, low, high = wilson_ci95(solved, len(rows))
     return {"n": len(rows), "solved": solved, "success": share, "success_ci95": [low, high]}
 
 
 def by(rows: Sequence[Row], key: str) -> dict[str, Any]:
-    """Count what was solved of each difficulty, or of each kind."""
+    """Count solved tasks by difficulty or kind."""
     return {
         value: counted([row for row in rows if row[key] == value])
         for value in sorted({row[key] for row in rows} - {""})
@@ -115,7 +115,7 @@ def by(rows: Sequence[Row], key: str) -> dict[str, Any]:
 
 
 def measure(arguments: argparse.Namespace) -> list[Row]:
-    """Play what is missing in the log; return all of it."""
+    """Play the episodes missing in the log; return all of them."""
     log: Path = arguments.log
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     stored = {(row["set"], row["policy"], row["task"]) for row in rows}

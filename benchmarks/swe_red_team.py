@@ -1,8 +1,8 @@
 """Check which exploits earn reward from the SWE grader.
 
-Exit code 1 if an exploit is paid or the solution is not. ``--rows`` is the file that ``--out`` of
-the command writes: attempts that stand in it are not played again. ``image_rows.py`` makes rows
-whose images need no registry.
+Exit code 1 if an exploit is rewarded or the solution is not. ``--rows`` is the file written by
+``--out`` of the command: attempts in it are not repeated. ``image_rows.py`` makes rows whose images
+need no registry.
 
 Usage:
     python benchmarks/swe_red_team.py [--data bundled] [--tasks 4] [--seed 0] [--rows ROWS.jsonl]
@@ -36,12 +36,12 @@ from benchmarks.provenance import to_json
 
 
 def watch(done: int, total: int, newest: Attempt) -> None:
-    """Say how far it is."""
+    """Report progress."""
     sys.stderr.write(f"\r{done} of {total}")
 
 
 def summary(rows: Sequence[Totals]) -> dict[str, Any]:
-    """Return the figures: of the two baselines, of each kind, and of what is paid."""
+    """Return the figures of the two baselines, of each kind, and the rewarded exploits."""
     by_exploit = {row.exploit: row for row in rows}
     exploits = [row for row in rows if row.exploit not in (MUST_WIN, MUST_LOSE)]
     kinds: dict[str, list[Totals]] = defaultdict(list)

@@ -1,10 +1,9 @@
 """Check that the SWE grader accepts right repairs in other words than the stored one.
 
-For each task the repaired function is written anew in several ways that leave its behaviour as it
-is (``rewrites.py``); ``right_fixes.toml`` holds others that were written by hand. All of them have
-to be FULL. Of one that is not the independent judge says whether the repair or the grader is at
-fault. Exit code 1 if a repair is not FULL. Rows are written as they come; the same ``--rows`` goes
-on where it stopped.
+For each task the repaired function is rewritten in several behaviour-preserving ways
+(``rewrites.py``); ``right_fixes.toml`` has others, written by hand. All of them must be FULL. If
+one is not, the independent judge decides whether the repair or the grader is wrong. Exit code 1 if
+a repair is not FULL. Rows are written as they come; with the same ``--rows`` the script continues.
 
 Usage:
     python benchmarks/swe_right_fixes.py [--tasks 100] [--each 3] [--data bundled-tokens] [--jobs 2]
@@ -50,7 +49,7 @@ TIMEOUT = 60.0
 
 
 class Fix(NamedTuple):
-    """A repair that is not the stored one."""
+    """A repair other than the stored one."""
 
     instance: Instance
     how: str
@@ -58,7 +57,7 @@ class Fix(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What tells it from the others."""
+        """Identifies the repair."""
         return f"{self.instance.id}: {self.how}"
 
 
@@ -77,7 +76,7 @@ def solution(instance: Instance) -> dict[str, bytes | None]:
 
 
 def rewritten(instance: Instance, limit: int, seed: int = 0) -> list[Fix]:
-    """Return as many different rewrites of the solution as there are, at most ``limit``."""
+    """Return different rewrites of the solution, at most ``limit``."""
     if not isinstance(instance.source, FolderSource) or not instance.source.edits:
         return []
     edits = solution(instance)
@@ -102,7 +101,7 @@ def rewritten(instance: Instance, limit: int, seed: int = 0) -> list[Fix]:
 
 
 def by_hand(instances: InstanceSet, file: Path = BY_HAND) -> Iterator[Fix]:
-    """Yield the repairs that were written by hand, of the tasks that there are."""
+    """Yield the hand-written repairs of existing tasks."""
     for repair in tomllib.loads(file.read_text("utf-8"))["fixes"]:
         place = instances.find(repair["task"])
         if place is None:
@@ -118,7 +117,7 @@ def by_hand(instances: InstanceSet, file: Path = BY_HAND) -> Iterator[Fix]:
 
 
 def graded(fix: Fix, boxes: Boxes) -> dict[str, Any]:
-    """Grade a repair; of one that is not FULL ask the judge."""
+    """Grade a repair; if it is not FULL, ask the judge."""
     grade = Grader(boxes, TIMEOUT).grade(fix.instance, fix.edits)
     row: dict[str, Any] = {
         "task": fix.instance.id,
@@ -133,7 +132,7 @@ def graded(fix: Fix, boxes: Boxes) -> dict[str, Any]:
 
 
 def collect(instances: InstanceSet, tasks: int, per_task: int, seed: int) -> list[Fix]:
-    """Return repairs by rewriting of as many tasks as are asked for, and all those by hand."""
+    """Return rewritten repairs of the requested number of tasks, and all hand-written ones."""
     n_tasks = sum(instances.len(split) for split in instances.splits)
     fixes_by_task: list[list[Fix]] = []
     for place in sample_tasks(instances, n_tasks, seed):

@@ -3,9 +3,9 @@
     python benchmarks/swe_throughput.py [--seconds 20] [--boxes 1 4 16] [--sandbox auto]
 
 Episodes are those of the expert ``developer`` on the bundled tasks: run the tests, look, edit, run
-the tests, submit. Boxes are played side by side in threads, as the back end ``thread`` does it. All
-times are wall time, since the work is done by other processes; so they need a quiet machine.
-``met`` compares with the bars, and the exit code is 1 if one is missed.
+the tests, submit. Several sandboxes run in threads, as with the back end ``thread``. All times are
+wall time, because other processes do the work, so the machine must be idle. ``met`` compares with
+the bars, and the exit code is 1 if one is missed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOOK = "```bash\nls\n```"
 
 
 def single(sandbox: str) -> dict[str, float]:
-    """Time the parts of an episode with one box at a time; medians."""
+    """Time the parts of an episode with one sandbox; medians."""
     from agentgym.core.later import read
 
     env = make(ENV_ID, sandbox=sandbox)
@@ -54,7 +54,7 @@ def single(sandbox: str) -> dict[str, float]:
 
 
 class Player(threading.Thread):
-    """Plays the expert's episodes in one environment until the time is over."""
+    """Plays the expert's episodes in one environment until time is up."""
 
     def __init__(self, number: int, sandbox: str, until: float) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class Player(threading.Thread):
 
 
 def together(boxes: int, sandbox: str, seconds: float) -> dict[str, float]:
-    """Play with several boxes at a time; rates count whole episodes."""
+    """Play in several sandboxes at once; rates count whole episodes."""
     started = time.perf_counter()
     players = [Player(number, sandbox, started + seconds) for number in range(boxes)]
     for player in players:

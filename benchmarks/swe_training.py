@@ -1,11 +1,10 @@
 """Train the tiny policy on eight SWE tasks and count how many it solves.
 
-It is trained on eight short ``bundled-tokens`` tasks, their tests in sight: the oracle's edits are
-imitated, then reinforcement learning goes on. Validation and test play the same eight tasks, so
-the figures say that the way from an issue to a paid edit can be learned, and nothing of tasks that
-the policy has never seen.
+It is trained on eight short ``bundled-tokens`` tasks with visible tests: it imitates the oracle's
+edits, then RL follows. Validation and test use the same eight tasks, so the figures show that the
+path from an issue to a rewarded edit can be learned, and say nothing about unseen tasks.
 
-A run goes on where it was cut off; one that has ended is only counted.
+An interrupted run resumes; a finished one is only evaluated.
 
 Usage:
     python benchmarks/swe_training.py --out swe-training [--steps 8] [--minutes 20]
@@ -48,7 +47,7 @@ FLAGS = shlex.split(
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder of tasks in which every split holds the same ones."""
+    """Make a folder of tasks with the same tasks in every split."""
     stored = bundled_instances("bundled-tokens")
     records = [stored.records()[task] for task in TASKS]
     lines = []
@@ -66,7 +65,7 @@ def make_folder(folder: Path) -> None:
 
 
 def train(out: Path, steps: int, minutes: float) -> None:
-    """Train, or go on with a run that was cut off."""
+    """Train, or resume an interrupted run."""
     command = [sys.executable, "-m", "trainers.cli"]
     if (out / "run" / "config.yaml").exists():
         command += ["--resume"]
@@ -78,7 +77,7 @@ def train(out: Path, steps: int, minutes: float) -> None:
 
 
 def curve(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return success on the way and in the end, as the run measured it."""
+    """Return success during and after training, as measured by the run."""
     figures: dict[str, Any] = {
         "warm_start_by_step": {},
         "validation_by_rl_step": {},

@@ -4,8 +4,8 @@
                                           [--walks 3] [--steps 50]
 
 Needs the package ``textworld``: each game is generated, compiled to a story file and played by its
-interpreter, and by the native engine from the game's JSON. Both get the same commands and must
-answer alike: text, points, win and loss, admissible commands and state. The commands are
+interpreter, and by the native engine from the game's JSON. Both get the same commands and must give
+equal answers: text, points, win and loss, admissible commands and state. The commands are
 
 - ``admissible``: what the rules allow; the first walk follows the plan, the others are random;
 - ``inadmissible``: the game's own verbs with any of its things;
@@ -151,7 +151,7 @@ class Duel:
 
 
 class Tally:
-    """Counts what was compared and what differs."""
+    """Counts comparisons and differences."""
 
     def __init__(self) -> None:
         self.steps: dict[str, Counter[str]] = {}
@@ -162,7 +162,7 @@ class Tally:
     def compare(
         self, game: str, kind: str, aspect: str, command: str, values: dict[str, Any]
     ) -> bool:
-        """Compare one thing; tell whether it is the same."""
+        """Compare one value; return whether it is equal."""
         if values["inform7"] == values["native"]:
             return True
         challenge = game.split("/")[0]

@@ -1,4 +1,4 @@
-"""What ``throughput.py`` measures of TextWorld."""
+"""Measurements of TextWorld for ``throughput.py``."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ BARS: dict[str, tuple[str, float]] = {
     "inform7_reset_milliseconds": ("<=", 20),
 }
 DIFFICULTY = "w4-o6-q8"
-"""One that is not bundled, so that its games are generated and lie in the cache."""
+"""A difficulty that is not bundled, so that its games are generated and cached."""
 GAMES = 8
 COMMANDS = 24
-"""Commands of an episode; a game that ends sooner begins anew."""
+"""Commands of an episode; a game that ends sooner is restarted."""
 
 
 def processor() -> float:
-    """Return the processor time of this process and of those that it waited for, in seconds."""
+    """Return the processor seconds of this process and its finished children."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 

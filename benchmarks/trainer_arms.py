@@ -1,17 +1,17 @@
 """Time one trainer on a toy task: agentgym's with either engine, or TRL's.
 
-All of them train the tiny policy of the default run's size, in fp32 on one thread, on the same
-episodes in shape: an opening, then turns of at most ``TURN`` sampled tokens, each answered with a
-page. Weights are random, so that no episode ends early and every trainer sees as many tokens.
+All train the tiny policy of the default run's size, in fp32 on one thread, on episodes of the same
+shape: an opening, then turns of at most ``TURN`` sampled tokens, each answered with a page. Weights
+are random, so that no episode ends early and every trainer sees as many tokens.
 
-What differs, and why it cannot be helped:
+Unavoidable differences:
 
-- TRL's environments are tools. A random policy writes no call of a tool, so its tokenizer is told
-  to take any text for one; TRL's chat template has a role more.
+- TRL's environments are tools. A random policy writes no tool calls, so its tokenizer parses any
+  text as a call; TRL's chat template has one more role.
 - TRL plays no turn after the last sampled one: ``TURNS`` turns of sampling and one answer less.
 - TRL's tools are called one after the other, ours by a vector environment; the toy costs nothing.
-- TRL gives the sequence one advantage, this suite every turn its own; both make one update of the
-  weights in passes of ``MICRO`` episodes.
+- TRL has one advantage per sequence, agentgym one per turn; both make one update of the weights in
+  passes of ``MICRO`` episodes.
 
 Usage: ``python benchmarks/trainer_arms.py {hf,vllm,trl} [--steps 6]``. Prints JSON.
 """
@@ -71,7 +71,7 @@ class Clock(TrainerCallback):
     on_step_end = on_train_begin
 
     def steps(self, column: int) -> list[float]:
-        """Seconds of every step but the first, which warms caches up: of the wall or processor."""
+        """Seconds of every step except the first, which warms up: wall or processor time."""
         times = [mark[column] for mark in self.marks]
         return [after - before for before, after in pairwise(times[1:])]
 
@@ -87,7 +87,7 @@ def parts() -> tuple[Any, Any]:
 
 
 class PagesEnv(TextEnv):
-    """Answers every action with the same page, and pays for its length."""
+    """Answers every action with the same page, and rewards its length."""
 
     action_specs = (ActionSpec("write", "Write words.", (Param("text"),), native="{text}"),)
 
@@ -106,7 +106,7 @@ class PagesEnv(TextEnv):
 
 
 def paid(action: str) -> float:
-    """Return a reward that depends on what was written."""
+    """Return a reward that depends on the text."""
     return (len(action) % 7) / 7
 
 
@@ -157,7 +157,7 @@ def train_own(engine: str, steps: int, folder: str) -> dict[str, Any]:
 
 
 class Pages:
-    """The same task as TRL knows environments: an object whose methods are tools."""
+    """The same task as a TRL environment: an object whose methods are tools."""
 
     def reset(self, **_: Any) -> None:
         """Begin; the opening is the prompt."""
@@ -214,7 +214,7 @@ def plain_trl(steps: int, folder: str) -> dict[str, Any]:
 
 
 def call(text: str) -> dict[str, Any]:
-    """Take a text for the call of the environment's tool."""
+    """Parse any text as a call of the environment's tool."""
     function = {"name": "write", "arguments": {"text": text}}
     tools = [{"type": "function", "function": function}]
     return {"role": "assistant", "content": "", "tool_calls": tools}

@@ -30,7 +30,7 @@ BARS = {"rollout_microseconds_per_turn": 100.0, "credit_seconds_per_million_toke
 
 
 class FreeEngine:
-    """Answers prompts from a list of actions, none of them twice, at no cost."""
+    """An engine that answers from a list of actions, each used once, at no cost."""
 
     name = "free"
     exact = True
@@ -46,7 +46,7 @@ class FreeEngine:
         return len(self._submitted)
 
     def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
-        """Take requests in."""
+        """Queue requests."""
         self._submitted += requests
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
@@ -56,7 +56,7 @@ class FreeEngine:
         return [(key, Completion(list(ids), [-0.1] * len(ids))) for key, ids in actions]
 
     def abort(self) -> None:
-        """Forget everything in flight."""
+        """Drop all requests in flight."""
         self._submitted.clear()
 
     def sync(self, named_params: object, version: int) -> None:
@@ -67,9 +67,9 @@ class FreeEngine:
 
 
 def rollout_overhead() -> float:
-    """Return microseconds per turn of a WebShop rollout that neither engine nor env explains.
+    """Return the microseconds per turn of a WebShop rollout outside engine and environment.
 
-    Every action and nearly every page is new, so that little is found in the tokenizer's memory.
+    Every action and nearly every page is new, so the tokenizer's cache seldom hits.
     """
     kwargs = {"difficulty": "easy", "observation_mode": "compact"}
     envs = TextVectorEnv.make("webshop", EPISODES, kwargs)

@@ -1,12 +1,11 @@
 """Measure where a training step's time goes, beside plain TRL and vLLM.
 
-``profile`` is ``agentgym-train --env webshop`` with 128 episodes a step, for a few steps after a
-warm start that is cut short: seconds of a step by part, as the trainer measures them itself, beside
-the least that they could take here (``roofline.py``). These are seconds of the wall, so only a
-quiet machine tells how far the two are apart. ``trainers`` are the arms of ``trainer_arms.py``: the
-suite's trainer with either engine, and TRL's, on one model and a toy task of the same shape, and
-how many times the processor seconds of each go into TRL's. An arm whose packages are missing is
-skipped, and said.
+``profile`` is ``agentgym-train --env webshop`` with 128 episodes per step, for a few steps after a
+shortened warm start: seconds of a step by part, as measured by the trainer, beside the minimum on
+this machine (``roofline.py``). These are wall seconds, so the comparison needs an idle machine.
+``trainers`` are the arms of ``trainer_arms.py``: agentgym's trainer with either engine, and TRL's,
+on one model and a toy task of the same shape, with the ratio of TRL's processor seconds to each. An
+arm with missing packages is skipped and reported.
 
 Usage: ``python benchmarks/trainer_profile.py [--env webshop] [--steps 6] [--imitation 250]
 [--rounds 2]``. Prints JSON.
@@ -75,7 +74,7 @@ def main() -> None:
 
 
 def profile(env: str, steps: int, imitation: int) -> dict[str, Any]:
-    """Train the default run for a few steps and read what it wrote about their time."""
+    """Train the default run for a few steps and read its times."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         command = [
@@ -107,7 +106,7 @@ def profile(env: str, steps: int, imitation: int) -> dict[str, Any]:
 
 
 def least_seconds(out: Path, steps: int) -> dict[str, float]:
-    """Return what the episodes of the measured steps would take at this machine's limits."""
+    """Return the minimum time of the measured steps' episodes on this machine."""
     shape = ModelShape.of(AutoConfig.from_pretrained(out / "checkpoints" / "trained"))
     episodes = map(json.loads, (out / "episodes.jsonl").read_text().splitlines())
     turns = [
@@ -125,14 +124,14 @@ def least_seconds(out: Path, steps: int) -> dict[str, float]:
 
 
 def missing(arm: str) -> str:
-    """Say why an arm cannot run here; empty if it can."""
+    """Return why an arm cannot run here; empty if it can."""
     if arm == "vllm" and importlib.util.find_spec("vllm") is None:
         return "vllm is not installed in this environment"
     return ""
 
 
 def run_arm(arm: str, steps: int) -> dict[str, Any]:
-    """Run one trainer in a process of its own."""
+    """Run one trainer in a separate process."""
     command = [sys.executable, str(ROOT / "benchmarks" / "trainer_arms.py"), arm]
     done = subprocess.run(
         [*command, f"--steps={steps + 1}"], check=True, env=ENVIRONMENT, stdout=subprocess.PIPE

@@ -6,8 +6,8 @@
 in sub-folders too, each with ``<tag>_goals_prices.json`` beside it (goals and prices of that
 recording), and optionally ``*nouns*.json`` (noun lists to inject; looked for near the recording,
 then near the catalogue), ``*rankings*.jsonl`` (query and ranked asins) and ``*tokens*.json`` (index
-terms of each document). Every file may be ``.gz``. What is missing is named in the output; what is
-there is compared. Prints one JSON object; the exit code is 1 if nothing could be replayed.
+terms of each document). Every file may be ``.gz``. Missing files are named in the output; the
+others are compared. Prints one JSON object; the exit code is 1 if nothing could be replayed.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def find_nouns(catalogue: Path, folder: Path, pack: Path, asins: set[str]) -> tu
 
 
 class Replay:
-    """Counts what agrees and what does not.
+    """Counts agreements and differences.
 
     Args:
         world: The shop with the recorded prices and nouns.
@@ -137,7 +137,7 @@ class Replay:
         all(self.step(step, record) for step in record["steps"])  # stops where a step ends it
 
     def step(self, step: dict[str, Any], record: dict[str, Any]) -> bool:
-        """Replay one step; tell whether the episode goes on."""
+        """Replay one step; return whether the episode continues."""
         self.count["steps"] += 1
         action = step["action"]
         session = self.envs["text"].unwrapped.session
@@ -271,7 +271,7 @@ def tokens(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
 
 
 def compare_all(catalogue: Path, pack: Path, missing: list[str]) -> dict[str, Any]:
-    """Compare all that a pack holds; what went wrong stands under ``error``."""
+    """Compare everything in a pack; failures are listed under ``error``."""
     result: dict[str, Any] = {}
     try:
         result["recordings"], shop = replay(catalogue, pack, missing)

@@ -1,4 +1,4 @@
-"""What ``throughput.py`` measures of WebShop: start, steps, memory, search, and a large shop."""
+"""Measurements of WebShop for ``throughput.py``: start, steps, memory, search, a large shop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Options = dict[str, Any]
 
 
 def shop(options: Options) -> dict[str, Any]:
-    """Return the arguments of the shop that is measured."""
+    """Return the arguments of the measured shop."""
     return {"data": options["data"]} if options["data"] else {}
 
 
@@ -77,7 +77,7 @@ def measure_many(options: Options) -> dict[str, float]:
     started = time.thread_time()
     env_lists.append(make_all())
     seconds = time.thread_time() - started
-    before = memory("Private_Dirty")  # by now the shared caches hold every task that is drawn
+    before = memory("Private_Dirty")  # by now the shared caches hold every drawn task
     env_lists.append(make_all())
     return {
         "many_envs_seconds": seconds,
@@ -104,7 +104,7 @@ def measure_open_episodes(options: Options) -> dict[str, float]:
 
 
 def queries(kwargs: dict[str, Any]) -> dict[str, float]:
-    """Time instructions as queries that were never asked before."""
+    """Time instructions as uncached queries."""
     opened = wall(lambda: make(ENV_ID, **kwargs))
     env: Any = make(ENV_ID, **kwargs).unwrapped
     engine, tasks = env.shop.search_engine, env.tasks
@@ -122,7 +122,7 @@ def queries(kwargs: dict[str, Any]) -> dict[str, float]:
 
 
 def measure_queries(options: Options) -> dict[str, float]:
-    """Time queries in the shop that is measured."""
+    """Time queries in the measured shop."""
     return {"cold_query_milliseconds": queries(shop(options))["cold_query_milliseconds"]}
 
 
@@ -177,4 +177,4 @@ REPEATS: dict[str, int] = {}
 
 
 def combine(figures: dict[str, float]) -> None:
-    """Add nothing: no figure follows from others."""
+    """Add nothing: no figure is derived from others."""

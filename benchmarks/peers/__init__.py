@@ -1,1 +1,1 @@
-"""One small game behind the interfaces of several projects: what each costs, side by side."""
+"""Compare the cost of one small game behind the interfaces of several projects."""

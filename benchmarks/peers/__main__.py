@@ -1,8 +1,8 @@
 """Measure a step of one small game here and behind the interfaces of other projects.
 
-Every stack runs in a process of its own and, where projects contradict each other, in a Python of
-its own. Repeats of all stacks take turns, so that other work on the machine meets all alike; the
-best of each is kept, since other work can only make it worse. Compare figures of one run only.
+Every stack runs in a separate process and, if dependencies conflict, in a separate Python. Repeats
+alternate between stacks, so that other work on the machine affects all alike; the best of each is
+kept, because other work can only make it worse. Compare figures of one run only.
 
 Usage:
     python -m benchmarks.peers [--python openenv=PYTHON ...] [--seconds 0.05] [--repeats 40]
@@ -26,7 +26,7 @@ from benchmarks.provenance import to_json
 ROOT = Path(__file__).resolve().parents[2]
 COUNTS = (1, 8, 64, 256)
 BARS = {"loop": 250_000, "slots": 150_000, "Gymnasium vector": 100_000}
-"""Steps per second of agentgym in one environment, and with 64 members behind each face."""
+"""Minimum steps per second of agentgym: one environment, and 64 in each vector interface."""
 
 _IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
 _FIRST = (
@@ -70,7 +70,7 @@ class Process:
 
 
 def seconds_of(python: str, code: str, repeats: int = 3) -> float:
-    """Return the least number of seconds that code prints in fresh processes."""
+    """Return the minimum of the seconds that code prints in fresh processes."""
     times = [
         subprocess.run(
             [python, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
@@ -125,7 +125,7 @@ def singles(pythons: dict[str, str], seconds: float, repeats: int) -> dict[str, 
 
 
 def vectors(pythons: dict[str, str], seconds: float, repeats: int) -> dict[str, dict[str, int]]:
-    """Measure many environments at once: ``stack, face`` -> members -> steps per second."""
+    """Measure vector environments: ``stack, interface`` -> number -> steps per second."""
     faces = [(name, face) for name in pythons for face in STACKS[name].vectors]
     workers = {name: Process(name, pythons[name]) for name in dict.fromkeys(n for n, _ in faces)}
     figures: dict[str, dict[str, int]] = {f"{name}, {face}": {} for name, face in faces}

@@ -1,4 +1,4 @@
-"""The game that every stack plays: guess a number, with nothing of any framework in it."""
+"""The game that every stack plays: guess a number. It uses no framework."""
 
 from __future__ import annotations
 

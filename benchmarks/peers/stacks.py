@@ -1,6 +1,6 @@
-"""The game in each stack: one environment to loop over, and many at once where it has such a class.
+"""The game in each project's API: a single environment, and a vector environment if it has one.
 
-Every function imports its project itself, since each may live in an environment of its own.
+Every function imports its project itself, because each may need a separate virtual environment.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.peers.game import GUESSES, HIGH, PROMPT, TURNS, Game
 
 @dataclass(frozen=True)
 class Loop:
-    """One environment as its own users drive it.
+    """One environment, driven like its users do.
 
     Attributes:
         reset: Begins an episode.
@@ -29,7 +29,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Vector:
-    """Many environments at once; those that ended begin anew.
+    """A vector environment; finished members restart.
 
     Attributes:
         turn: Takes one action for each member.
@@ -42,14 +42,14 @@ class Vector:
 
 @dataclass(frozen=True)
 class Stack:
-    """What is measured of one project.
+    """The measurements of one project.
 
     Attributes:
-        module: What its users import.
-        requirement: What ``pip`` installs.
+        module: Module that its users import.
+        requirement: Requirement for ``pip``.
         loop: Makes one environment.
-        vectors: Face of many environments at once -> makes that many.
-        remark: What a reader of the figures has to know.
+        vectors: Vector interface -> factory for a number of environments.
+        remark: Remark on the figures.
     """
 
     module: str
@@ -116,7 +116,7 @@ def gymnasium_vector(count: int, kind: str) -> Vector:
     import gymnasium
     from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-    # Registered where it is made: from Python 3.14 on a worker is no fork of this process.
+    # Registered in the factory: from Python 3.14 on workers are not forked from this process.
     makers = [lambda: gymnasium.make(_gymnasium_id())] * count
     envs: Any = SyncVectorEnv(makers) if kind == "sync" else AsyncVectorEnv(makers, False)
     envs.reset(seed=0)
@@ -191,7 +191,7 @@ def agentgym_loop() -> Loop:
 
 
 def agentgym_slots(count: int) -> Vector:
-    """The face that rollouts use: slots are stepped and begun one by one."""
+    """The interface of rollouts: slots step and reset individually."""
     from agentgym.vector import TextVectorEnv
 
     envs = TextVectorEnv.make(_agentgym_id(), count)
@@ -260,9 +260,9 @@ def gem_vector(count: int, threads: bool) -> Vector:
 
 
 def textarena_loop() -> Loop:
-    """A game in the default wrapper of observations, which is made anew for each episode.
+    """A game in the default observation wrapper, rebuilt for each episode.
 
-    That wrapper never forgets what it showed.
+    The wrapper accumulates all observations.
     """
     import textarena
 
@@ -370,7 +370,7 @@ def openenv_loop() -> Loop:
 
 
 def verifiers_loop() -> Loop:
-    """Tasks of one reply, scored by their own reward in the process of the caller."""
+    """Tasks of one reply, scored by their reward in the caller's process."""
     import verifiers.v1 as vf
 
     class GuessTask(vf.Task[vf.TaskData]):

@@ -1,4 +1,4 @@
-"""One stack in a process of its own, which answers requests for measurements.
+"""A process for one stack, which answers requests for measurements.
 
 Usage:
     python -m benchmarks.peers.worker NAME
@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.peers.stacks import GUESSES, STACKS, Loop, Stack, Vector
 
 ROUND = 50
-"""Actions between two looks at the clock."""
+"""Actions between two readings of the clock."""
 
 
 def loop_rate(loop: Loop, seconds: float) -> float:
@@ -48,7 +48,7 @@ def vector_rate(vector: Vector, count: int, seconds: float) -> float:
 
 
 def bytes_each(stack: Stack, count: int = 500) -> float:
-    """Return resident bytes that one more environment takes, in the middle of an episode."""
+    """Return the resident bytes of one more environment, in the middle of an episode."""
     first = stack.loop()
     first.reset()
     before = resident()
@@ -65,7 +65,7 @@ def resident() -> int:
 
 
 class Worker:
-    """Holds what one stack made, so that repeats measure steps alone."""
+    """Keeps the environments of one stack, so that repeats only measure steps."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
@@ -91,7 +91,7 @@ class Worker:
 
 
 def main() -> None:
-    """Answer until the input ends. Whatever a project prints goes to standard error."""
+    """Answer until the input ends; output of the project goes to standard error."""
     answers, sys.stdout = sys.stdout, sys.stderr
     worker = Worker(STACKS[sys.argv[1]])
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""Studies: questions that take many runs of the trainer, each told in one small file.
+"""Studies: experiments over many training runs, each defined in one small file.
 
 To add one of these, touch these files:
 

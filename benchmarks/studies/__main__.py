@@ -1,10 +1,10 @@
-"""Play a study and write its result.
+"""Run a study and write its result.
 
     python -m benchmarks.studies horizon_map --seeds 5 --jobs 2
 
-Runs lie in a folder of their own, named by their settings: what has ended is not played again, what
-was killed goes on. A result never takes the place of one with runs that it lacks, unless told to by
-``--replace``. Exits with 1 where a run failed, a bar was missed or nothing was measured.
+Each run has a folder named by its settings: finished runs are reused, killed ones resume. A result
+never replaces one with runs that it lacks, except with ``--replace``. Exits with 1 if a run failed,
+a bar was missed or nothing was measured.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Play, show or collect a study.
+    """Run, show or collect a study.
 
     Args:
         argv: Arguments; None takes those of the process.
 
     Returns:
-        0; 1 where a run failed, a bar was missed or nothing was measured; 2 after bad input.
+        0; 1 if a run failed, a bar was missed or nothing was measured; 2 after bad input.
     """
     options, console = parse(argv), Console()
     try:
@@ -104,13 +104,13 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> int:
-    """Play what is missing of a study, and write what has ended."""
+    """Execute the missing runs of a study, and write the result of the finished ones."""
     selected, cache = chosen_arms(study, options.only), RunCache(options.out, parse_config)
     planned_runs = planned(study, selected, options.seeds, cache)
     if options.dry_run:
         console.print(_table(study, planned_runs, cache))
         return 0
-    # Of arms that were not asked for, only what has been played by and by.
+    # Other arms only contribute runs that are already finished.
     arm_names = {arm.name for arm in study.arms if arm in selected or not arm.needs}
     all_runs = planned(study, study.arms, options.seeds, cache)
     failures: list[FailedRun] = []
@@ -172,7 +172,7 @@ def _play(
 
 
 def _report(result: Mapping[str, Any], count: int, console: Console) -> None:
-    """Say what a result lacks, of so many runs."""
+    """Report what a result lacks."""
     for key in result["of_another_commit"]:
         console.print(f"of another commit: {key}")
     if result["missing"]:
@@ -182,17 +182,16 @@ def _report(result: Mapping[str, Any], count: int, console: Console) -> None:
 def _command(
     study: Study, options: argparse.Namespace, selected: Sequence[Arm], done: Sequence[Run]
 ) -> str:
-    """Return what a person types to play at least the runs of a result from nothing.
+    """Return a command that reproduces at least the runs of a result from scratch.
 
     Args:
         study: The study.
-        options: What was typed now.
-        selected: Arms that were asked for now.
-        done: Runs that the result holds. Some may have been played by other commands before; where
-            this one collects, all have.
+        options: The current command's options.
+        selected: Arms selected by the current command.
+        done: Runs in the result. Some may come from earlier commands; with ``--collect`` all do.
     """
     names, seeds, jobs = {run.arm for run in done}, options.seeds, ["--jobs", str(options.jobs)]
-    if options.collect:  # which played nothing: how many ran at a time is not known
+    if options.collect:  # executed nothing, so the number of jobs is unknown
         seeds, jobs = [seed for seed in seeds if seed in {run.seed for run in done}], []
     else:
         names |= {arm.name for arm in selected}
@@ -208,7 +207,7 @@ def _command(
 
 
 def _catalogue() -> Table:
-    """Return the studies and what each asks."""
+    """Return the studies and their questions."""
     table = Table("study", "arms", "asks")
     for name in study_names():
         study = load_study(name)
@@ -217,9 +216,9 @@ def _catalogue() -> Table:
 
 
 def _table(study: Study, runs: Sequence[Run], cache: RunCache) -> Table:
-    """Return the runs of a study, what has become of each, and the settings in which arms differ.
+    """Return a table of a study's runs, their state, and the settings in which arms differ.
 
-    Settings are shown as they would be used, with every default decided.
+    Settings are shown as resolved, with every default.
     """
     names = {run.arm for run in runs}
     settings = {arm.name: settle_arm(arm).flat() for arm in study.arms if arm.name in names}

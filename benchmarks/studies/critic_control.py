@@ -1,8 +1,8 @@
 """Critic control: does a learned critic help over values of 0?
 
-The runs are those of the study ``methods``, warm starts included: presets with a critic, and the
-same with ``--critic.kind zero``, where every value is 0 and advantages are whitened returns. That
-is the control which every claim about a critic needs.
+The runs share settings and warm starts with the study ``methods``: presets with a critic, and the
+same with ``--critic.kind zero``, where every value is 0 and advantages are whitened returns. This
+is the control that every claim about a critic needs.
 
 Smallest run: ``--seeds 1 --only ppo/zero --results mine``
 """
@@ -20,9 +20,9 @@ from benchmarks.studies.runner.measures import held_out, minus
 from benchmarks.studies.runner.study import Arm, Runs, Study
 
 PRESETS = ("ppo",)
-"""Presets with a critic that are played."""
+"""The presets with a critic."""
 KINDS = ("head", "model", "zero")
-"""A head on the policy, a model of its own, and the control."""
+"""A head on the policy, a separate model, and the control."""
 
 
 def of_kind(preset: str, kind: str) -> Arm:
@@ -32,7 +32,7 @@ def of_kind(preset: str, kind: str) -> Arm:
 
 
 def measure(runs: Runs) -> dict[str, Any]:
-    """Return each arm's success at the end, minus its control's, and what its critic foresaw."""
+    """Return final success, difference to the control, and explained variance of each arm."""
     return {
         "arms": {
             arm.name: {

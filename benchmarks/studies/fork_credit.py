@@ -1,12 +1,11 @@
 """Fork credit: do forked episodes teach faster than groups, at equal sampled tokens?
 
-For each family and seed one short warm start is trained, and the arms go on from it until each has
-played the same number of turns; they are compared where they have sampled the same number of
-tokens. A step has groups of 8 episodes and makes one update at one rate, so that the methods differ
-in their credit alone: ``turn-loo``, ``gigpo`` and ``ppo`` with 8 episodes from the start of the
-task, ``fork-value`` with 4 of them, each of which is forked once. A fork is played from where it
-was forked, so ``fork-value`` has more updates for its tokens, and fewer episodes that are
-independent.
+For each family and seed one short warm start is trained, and the arms continue from it until each
+has played the same number of turns; they are compared at equal sampled tokens. A step has groups of
+8 episodes and one update at one learning rate, so that the methods only differ in their credit:
+``turn-loo``, ``gigpo`` and ``ppo`` with 8 episodes from the start of the task, ``fork-value`` with
+4 of them, each forked once. A fork only plays the turns after its fork point, so ``fork-value`` has
+more updates per token, and fewer independent episodes.
 
 Smallest run: ``--seeds 1 --only family=toy --results mine``
 """
@@ -23,7 +22,7 @@ from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
 
 SMALL = "--tiny.hidden 48 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 24 --tiny.intermediate 128"
-"""A policy that seconds of a processor train."""
+"""Sizes of a policy that trains in seconds of processor time."""
 FAMILIES: Mapping[str, str] = {
     "toy": "--env tests.toy:agentgym-test/Toy-v0 --horizon 8 --no-fit-horizon "
     "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.learning-rate 0.005 "
@@ -39,7 +38,7 @@ FAMILIES: Mapping[str, str] = {
     "webshop": "--env webshop --sft.max-steps 1000 --sft.eval-every 1000 --sft.target-success 1 "
     "--rl.groups 12 --rl.learning-rate 0.0012 --rl.turn-budget 6000 --eval.every 2",
 }
-"""Families, and what suits the tasks of each."""
+"""Families, with sizes that suit their tasks."""
 COMMON = (
     "--rl.num-generations 8 --rl.minibatches 1 --rl.warmup-steps 0 --steps 100000 "
     "--sft.eval-tasks 40 "
@@ -53,7 +52,7 @@ METHODS: Mapping[str, str] = {
     "fork-value": "--preset fork-value --rl.branch-roots 4",
 }
 TARGET = 0.5
-"""Part of what the warm start fails at that is to be solved."""
+"""Share of the warm start's failures that must be solved to reach the target."""
 HOUSE = "turn-loo"
 
 
@@ -85,7 +84,7 @@ def measure(runs: Runs) -> dict[str, Any]:
 
 
 def curve_of(run: PlayedRun) -> Curve:
-    """Return success and score on validation tasks over turns and tokens that were sampled."""
+    """Return success and score on validation tasks over turns and sampled tokens."""
     sampled = {0: 0.0, **{step["step"]: step["tokens_total"] for step in run.steps}}
     points = run.validations
     return {
@@ -97,7 +96,7 @@ def curve_of(run: PlayedRun) -> Curve:
 
 
 def _compared(curves: Mapping[str, Mapping[int, Curve]], family: str) -> dict[str, Any]:
-    """Compare the methods of a family in the seeds that all of them were played with."""
+    """Compare the methods of a family over their common seeds."""
     of = {m: curves[f"{family}/{m}"] for m in METHODS if f"{family}/{m}" in curves}
     seeds = sorted(set.intersection(*map(set, of.values()))) if HOUSE in of else []
     if not seeds:

@@ -1,9 +1,9 @@
 """From scratch: does reward alone teach a policy that has only seen random actions?
 
-Papers train base models that already act; here nobody shows a solution. The tiny policy imitates
-random actions, from which it learns how an action is written, and then plays easy, short tasks. The
-bar is met where it solves more than ``BAR`` of the held-out tasks in every run, and more than the
-best of the blind policies, which read no word.
+Papers train base models that can already act; here no solution is ever shown. The tiny policy
+imitates random actions, which teaches the action format, and then plays easy, short tasks. The bar:
+in every run it solves more than ``BAR`` of the held-out tasks, and more than the best blind policy,
+which does not read.
 
 Smallest run: ``--seeds 1 --results mine``
 """
@@ -27,15 +27,15 @@ RANDOM = (
     "--sft.demonstrator random --sft.demonstrations 300 --sft.batch-size 8 --sft.max-steps 100 "
     "--sft.eval-every 100"
 )
-"""The warm start: random actions, and no more of them than teach to write some."""
+"""The warm start: just enough random actions to teach the action format."""
 SIZES = (
     "--rl.groups 12 --eval.every 5 --eval.valid-tasks 50 --eval.num-tasks 100 --eval.baselines none"
 )
 """Sizes that all families share."""
 FREE = "--rl.learning-rate .0012 --rl.minibatches 4 --rl.invalid-penalty 0 --tiny.layers 2"
-"""How mazes, households and searches are played. With a price on invalid actions a policy that has
-seen no reward yet learns to ask for its inventory, which is always valid. ``MORE_RANDOM`` sets
-other numbers of updates."""
+"""Settings of mazes, households and searches. With a penalty for invalid actions, a policy without
+any reward yet learns to ask for its inventory, which is always valid. ``MORE_RANDOM`` sets other
+numbers of updates."""
 FAMILIES: Mapping[str, str] = {
     "textworld": "--env textworld --env-kwargs difficulty=coin_collector,level=202 brief=true "
     'reward=dense games={"train":300,"valid":50,"test":100} --horizon 3 --steps 80 ' + FREE,
@@ -94,11 +94,11 @@ def measure(runs: Runs) -> dict[str, Any]:
 
 
 def blind_floor(settings: Sequence[str], n: int) -> dict[str, Any]:
-    """Return the blind policy that solves most of the test tasks of some settings.
+    """Return the blind policy that solves the most test tasks under some settings.
 
     Args:
         settings: Flags of ``agentgym-train``.
-        n: Test tasks, which are those that the trained policy plays.
+        n: Number of test tasks, the same as the trained policy's.
     """
     (resolved,) = resolve(parse_config(settings)).envs
     env = resolved.make_env(horizon=resolved.full_horizon)

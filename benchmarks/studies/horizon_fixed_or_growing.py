@@ -1,9 +1,9 @@
 """Growing or fixed? ScalingInter against constant horizons on the shop of the default run.
 
-For each seed one warm start is trained, and three arms go on from it: ``scaling`` (stages of 5, 7
-and 9 turns), ``short`` (the first throughout) and ``long`` (the last). All take the same number of
-environment turns and are compared at the full horizon on the same held-out tasks. The demonstrator
-is the one that always compares, whose plans say how many turns a task needs.
+For each seed one warm start is trained, and three arms continue from it: ``scaling`` (stages of 5,
+7 and 9 turns), ``short`` (the first throughout) and ``long`` (the last). All take the same number
+of environment turns and are compared at the full horizon on the same held-out tasks. The
+demonstrator is the one that always compares, whose plans say how many turns a task needs.
 
 Smallest run: ``--seeds 1``
 """
@@ -37,7 +37,7 @@ def arm(name: str) -> Arm:
 
 
 def measure(runs: Runs) -> dict[str, Any]:
-    """Return the curves of each arm, and what it reached on test tasks."""
+    """Return each arm's curves and test results."""
     arms = {
         name: {
             **{

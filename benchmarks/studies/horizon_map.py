@@ -24,19 +24,19 @@ class Tasks:
     """A column of the map."""
 
     env: str
-    """Flags that name the tasks."""
+    """Flags that select the tasks."""
     stages: tuple[int, ...]
     """Turns of the growing schedules; the first is the short horizon, the last the long one."""
     interval: int
     """Steps of a stage."""
     gate: float
-    """Success of two steps' episodes that opens the next stage of the gated schedule."""
+    """Success over two steps at which the gated schedule advances."""
     turns: int
     """Environment turns of reinforcement learning."""
     starts: Mapping[str, float]
     """Validation success at which imitation of the expert ends, by the name of the warm start."""
     classes: tuple[int, ...]
-    """Longest plan of each class of tasks whose success is followed."""
+    """Longest plan of each class of tasks with a success curve."""
     more: str = (
         "--eval.baselines none --rl.log-groups 16 --rl.save-every 100 --rl.keep-checkpoints 1"
     )
@@ -44,7 +44,7 @@ class Tasks:
     imitation: int = 300
     """Maximum steps of the warm start that imitates the expert."""
     dear: bool = False
-    """Whether a run takes minutes: it is played if ``--only`` names the tasks."""
+    """Whether a run takes minutes, so that it is only executed if ``--only`` names the tasks."""
 
 
 MAZES = "--env benchmarks.coin_mazes:benchmarks/CoinMazes-v0 --env-kwargs levels="
@@ -55,7 +55,7 @@ SMALL = (
     "--rl.episode-tokens 1400 --rl.save-every 1000 --rl.keep-checkpoints 1 "
     "--eval.num-tasks 72 --eval.valid-tasks 36 --eval.baselines none"
 )
-"""Sizes with which a run takes half a minute of a processor, and its warm start as much."""
+"""Sizes for half a minute of processor time, and as much for the warm start."""
 TASKS: Mapping[str, Tasks] = {
     # Random actions solve .40, .00 and .28 of them.
     "short": Tasks(
@@ -96,13 +96,12 @@ TASKS: Mapping[str, Tasks] = {
     ),
 }  # fmt: skip
 STARTS = ("none", "weak", "strong")
-"""Rows of the map. Without a start a policy imitates random actions: it learns how an action is
-written, and no more."""
+"""Rows of the map. ``none`` imitates random actions, which only teaches the action format."""
 SCHEDULES = ("short", "long", "growing", "gated", "growing-fit")
 
 
 def horizon(schedule: str, tasks: Tasks) -> str:
-    """Return the flags of a schedule, which is validated about as often as the others."""
+    """Return the flags of a schedule, with about as many validations as the others."""
     stages = ",".join(map(str, tasks.stages))
     growing = f"--eval.every 6 --horizon {stages} --horizon-every {tasks.interval}"
     return {
@@ -118,7 +117,7 @@ def horizon(schedule: str, tasks: Tasks) -> str:
 def imitation(start: str, tasks: Tasks) -> str:
     """Return the flags of a warm start."""
     if start == "none":
-        # Random episodes are long: fewer make a step.
+        # Random episodes are long, so a step has fewer.
         return (
             "--sft.demonstrator random --sft.batch-size 6 --sft.max-steps 160 --sft.eval-every 80"
         )
@@ -142,7 +141,7 @@ ARMS = [arm(start, name, schedule) for start in STARTS for name in TASKS for sch
 
 
 def measure(runs: Runs) -> dict[str, Any]:
-    """Compare the schedules of each cell, and follow what they do to the episodes."""
+    """Compare the schedules of each cell, and summarise their training episodes."""
     cells: dict[str, Any] = {}
     for start, name in ((start, name) for start in STARTS for name in TASKS):
         some = {s: arm_runs for s in SCHEDULES if (arm_runs := runs.get(f"{start}/{name}/{s}"))}

@@ -1,10 +1,10 @@
 """Implicit rewards: does a reward model rank solved episodes higher, and does it help?
 
-For each family and seed one short warm start is trained, and the arms go on from it with the same
-sizes: ``istar``, and the same without a reward model. A step ranks the episodes that it has just
-played before the reward model learns from them, so every pair is held out. The bar is met where in
-the last third of the steps ``istar`` ranks 80 of 100 pairs right, in the mean of the seeds of every
-family; else the command exits with 1.
+For each family and seed one short warm start is trained, and the arms continue from it with the
+same sizes: ``istar``, and the same without a reward model. A step ranks the episodes that it has
+just played before the reward model learns from them, so every pair is held out. The bar: in the
+last third of the steps ``istar`` ranks 80 of 100 pairs correctly, averaged over the seeds of every
+family; otherwise the command exits with 1.
 
 Smallest run: ``--seeds 1 --only family=toy --results mine``
 """
@@ -48,7 +48,7 @@ METHODS: Mapping[str, str] = {
     "without": "--reward-model.weight 0",
 }
 BAR = 0.8
-"""Share of the pairs that are to be ranked right."""
+"""Minimum share of correctly ranked pairs."""
 
 
 def arm(family: str, method: str) -> Arm:
@@ -58,7 +58,7 @@ def arm(family: str, method: str) -> Arm:
 
 
 def measure(runs: Runs) -> dict[str, Any]:
-    """Return how well the reward models ranked, and what they were worth on test tasks."""
+    """Return the ranking accuracy of the reward models, and their effect on test success."""
     families = {}
     for family in FAMILIES:
         model_runs, plain_runs = (runs.get(f"{family}/{method}", ()) for method in METHODS)

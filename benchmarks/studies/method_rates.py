@@ -1,9 +1,8 @@
 """Method rates: do methods that collapse in the study ``methods`` do so at lower rates?
 
-The runs are those of that study, warm starts included, at a third and at a tenth of its rate.
-``turn-loo`` is played at the same rates. Two presets of 16 updates a step are played at the rate of
-that study, too, with one update a step: so one sees whether their loss or the number of their
-updates is at fault.
+The runs have the settings and warm starts of that study, at a third and a tenth of its learning
+rate, ``turn-loo`` included. Two presets with 16 updates per step are also run at the full rate with
+one update per step, which shows whether their loss or the number of updates causes the collapse.
 
 Smallest run: ``--seeds 1 --only cispo/one-update --results mine``
 """
@@ -21,7 +20,7 @@ from benchmarks.studies.runner.study import Arm, Runs, Study
 FULL = 0.003
 """The rate of the study ``methods``."""
 RATES = (0.001, 0.0003)
-"""Rates that are played here."""
+"""Rates in this study."""
 METHODS = (HOUSE, "cispo", "dapo", "istar", "archer", "sweet")
 """``turn-loo``, and presets that end far below their warm start at the full rate."""
 ONE_UPDATE = ("cispo", "dapo")
@@ -41,7 +40,7 @@ def one_update(preset: str) -> Arm:
 
 
 def measure(runs: Runs) -> dict[str, Any]:
-    """Return each arm's success at the end, and that minus ``turn-loo``'s at its rate."""
+    """Return each arm's final success, and its difference to ``turn-loo`` at the same rate."""
     return {
         "full_rate": FULL,
         "arms": {

@@ -1,11 +1,11 @@
 """Methods: one run of every preset beside the default, at equal environment turns.
 
 The task is the toy of the tests: press coloured buttons in the order that the goal names. For each
-seed one warm start is trained, and every preset that runs by itself goes on from it with the same
-rate, groups and turns. What is told of a method is whether it acts, and how it does here with these
-settings; a paper's claim for its own tasks is another matter.
+seed one warm start is trained, and every preset that needs nothing else continues from it with the
+same learning rate, groups and turns. The study shows whether a method has an effect, and its result
+under these settings; it does not test a paper's claims about other tasks.
 
-Three methods play in another way, or need more than a policy. ``matpo`` plays with workers, so
+Three methods play differently, or need more than a policy. ``matpo`` plays with workers, so
 ``turn-loo/workers`` does beside it. ``lightning`` is played by an agent that owns its loop.
 ``erpo`` asks a judge: ``python benchmarks/scripted_judge.py`` first, then ``--only erpo``.
 
@@ -31,9 +31,9 @@ HOUSE = "turn-loo"
 WORKERS = f"{HOUSE}/workers"
 """``turn-loo`` with workers, from the warm start of ``matpo``."""
 BESIDE = {"matpo": WORKERS}
-"""What stands beside a method in place of ``turn-loo``."""
+"""The control of a method, if it is not ``turn-loo``."""
 AGENT = "tests.trainers.toy_agents:words"
-"""A plain loop that asks the policy over HTTP."""
+"""A plain agent loop that calls the policy over HTTP."""
 TURNS = 5_000
 """Environment turns of an arm."""
 FLAGS = (
@@ -59,10 +59,10 @@ def arm(preset: str, workers: int = 0) -> Arm:
     if JUDGE in PRESETS[preset].needs:
         flags += ["--reward-hooks", f"judge_mask:model=script,url={URL}"]
     if branching := PRESETS[preset].branching:
-        # Half a group of this size begins at the start of a task, where a preset has no fewer.
+        # At most half of such a group starts from the task, fewer if the preset says so.
         flags += ["--rl.branch-roots", str(min(4, branching.roots or 4))]
     if workers or PRESETS[preset].worker_turns:
-        # What is delegated is said in words, and asking and reporting take turns, too.
+        # Delegations are free text, and delegating and reporting take turns, too.
         flags += ["--horizon", "11", "--rl.turn-tokens", "24", "--rl.episode-tokens", "400"]
     needs = "judge" if JUDGE in PRESETS[preset].needs else ""
     return Arm(WORKERS if workers else preset, tuple(flags), {"preset": preset}, needs)
@@ -76,7 +76,7 @@ def area(curve: Curve) -> float:
 
 
 def measure(runs: Runs) -> dict[str, Any]:
-    """Return each method's success at the end and over the run, and that minus ``turn-loo``'s."""
+    """Return each method's final and mean success, with differences to ``turn-loo``."""
     curves = {name: {run.seed: validation_curve(run) for run in of} for name, of in runs.items()}
     return {
         "turns": TURNS,

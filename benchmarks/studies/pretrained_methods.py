@@ -1,10 +1,10 @@
 """Pretrained methods: does the toy's ranking of methods hold for a real chat model?
 
 SmolLM2-135M-Instruct answers questions of Database, in at most four turns. For each seed one warm
-start is trained, and every arm goes on from it with the same rate, groups and environment turns:
-``turn-loo`` (the default), ``grpo``, ``gigpo``, ``rloo``, and ``scaling``, which is ``turn-loo``
-with ScalingInter's growing horizon of 2, 3 and 4 turns instead of a constant one. Success on
-held-out tasks and at equal tokens that the policy wrote.
+start is trained, and every arm continues from it with the same learning rate, groups and
+environment turns: ``turn-loo`` (the default), ``grpo``, ``gigpo``, ``rloo``, and ``scaling``, which
+is ``turn-loo`` with ScalingInter's growing horizon of 2, 3 and 4 turns instead of a constant one.
+Success on held-out tasks and at equal tokens that the policy wrote.
 
 Smallest run: ``--seeds 1 --only turn-loo grpo --results mine``
 """
@@ -39,7 +39,7 @@ ARMS = {
 
 
 def measure(runs: Runs) -> dict[str, Any]:
-    """Return what each arm reached, and that minus the default, seed by seed."""
+    """Return each arm's results, and the differences to the default, seed by seed."""
     curves = {name: [validation_curve(run) for run in arm_runs] for name, arm_runs in runs.items()}
     return {
         "turns": TURNS,

@@ -1,9 +1,9 @@
 """Recipes: which preset, at which rate, is the best default?
 
-Every preset that runs by itself goes on from one warm start for a family's turns, with the same
-groups. A pilot seed, which is none of those that are compared, is played at three rates; each
-preset goes on at the one whose policy solved most validation tasks at its end. It is then compared
-with ``turn-loo`` on held-out test tasks, seed by seed.
+Every preset that needs nothing else continues from one warm start for a family's turns, with the
+same groups. A separate pilot seed is run at three learning rates; each preset uses the one that
+solved the most validation tasks at its end. It is then compared with ``turn-loo`` on held-out test
+tasks, seed by seed.
 
 ``matpo`` plays with workers, ``erpo`` asks a judge and ``lightning`` is an agent that owns its loop
 (study ``methods``): on these tasks they cannot run. ``--only kind=size`` plays other sizes of
@@ -25,9 +25,9 @@ from trainers.algorithms.presets import DEFAULT, PRESETS, SERVES
 from trainers.multirun.played import PlayedRun
 
 PILOT = 100
-"""Seed by which rates are chosen."""
+"""Seed for choosing rates."""
 SMALL = "--tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 --tiny.intermediate 64"
-"""A policy that a second of a processor trains a little."""
+"""Sizes of a policy that trains in a second of processor time."""
 FAMILIES: Mapping[str, str] = {
     "toy": "--env tests.toy:agentgym-test/Toy-v0 --horizon 8 --no-fit-horizon "
     "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.learning-rate 0.005 "
@@ -41,7 +41,7 @@ FAMILIES: Mapping[str, str] = {
     f"--rl.groups 8 --rl.turn-tokens 4 --rl.episode-tokens 300 --rl.turn-budget 1500 {SMALL} "
     "--tiny.context 512",
 }
-"""Families, and what suits the tasks of each: a warm start that ends halfway, and few turns."""
+"""Families, with sizes that suit their tasks: a warm start that ends halfway, and few turns."""
 RATES = ("0.0003", "0.001", "0.003")
 """A third of the rate in the middle, that rate, and three times it."""
 COMMON = (
@@ -54,7 +54,7 @@ SIZES: Mapping[str, str] = {
     "groups of 16": "--rl.num-generations 16 --rl.groups 4",
     "4 updates": "--rl.minibatches 4",
 }
-"""Other sizes of the default preset, at as many episodes a step, by what they are called."""
+"""Other sizes of the default preset, with equal episodes per step, by name."""
 
 
 def alone(preset: Preset) -> bool:
@@ -68,7 +68,7 @@ RECIPES: Mapping[str, str] = {
     **{name: f"--preset {name}" for name, preset in PRESETS.items() if alone(preset)},
     **{f"{DEFAULT}, {size}": f"--preset {DEFAULT} {flags}" for size, flags in SIZES.items()},
 }
-"""What is compared, and its flags."""
+"""Recipes and their flags."""
 
 
 def arm(family: str, recipe: str, rate: str) -> Arm:
@@ -76,7 +76,7 @@ def arm(family: str, recipe: str, rate: str) -> Arm:
     preset = PRESETS[recipe.partition(",")[0]]
     flags = f"{FAMILIES[family]} {COMMON} {RECIPES[recipe]} --rl.learning-rate {rate}"
     if branching := preset.branching:
-        # Half a group of this size begins at the start of a task, where a preset has no fewer.
+        # At most half of such a group starts from the task, fewer if the preset says so.
         flags += f" --rl.branch-roots {min(4, branching.roots or 4)}"
     kind = "size" if "," in recipe else "preset"
     labels = {"family": family, "recipe": recipe, "rate": rate, "kind": kind}
@@ -85,9 +85,9 @@ def arm(family: str, recipe: str, rate: str) -> Arm:
 
 
 def chosen_rates(runs: Runs) -> dict[str, dict[str, str]]:
-    """Return the rate of each recipe by family, where the pilot was played at all of its rates.
+    """Return the chosen rate of each recipe and family whose pilot runs are all finished.
 
-    It is the one with the most validation tasks solved at the end of the pilot; of equal ones the
+    It is the rate with the most validation tasks solved at the end of the pilot; ties go to the
     lowest.
     """
     rates: dict[str, dict[str, str]] = {}
@@ -116,7 +116,7 @@ def going_on(runs: Runs) -> list[str]:
 
 
 def measure(runs: Runs) -> dict[str, Any]:
-    """Return what each recipe came to in each family, and what is above and below ``turn-loo``."""
+    """Return each recipe's results by family, and the recipes above and below ``turn-loo``."""
     families = {
         family: {
             "turns": _turns(family),
@@ -146,7 +146,7 @@ def measure(runs: Runs) -> dict[str, Any]:
 
 
 def _row(runs: Runs, family: str, recipe: str, rate: str, house: str) -> dict[str, Any] | None:
-    """Return a recipe's figures at its rate beside ``turn-loo`` at its own; None: not played."""
+    """Return a recipe's figures and difference to ``turn-loo``, at their rates; None: not run."""
     compared_runs = _compared(runs, f"{family}/{recipe}/{rate}")
     if not compared_runs:
         return None
@@ -159,7 +159,7 @@ def _row(runs: Runs, family: str, recipe: str, rate: str, house: str) -> dict[st
         "success": held_out(compared_runs, "trained"),
         "minus_turn_loo": minus(compared_runs, _compared(runs, f"{family}/{DEFAULT}/{house}")),
         "steps": [len(run.steps) for run in compared_runs],
-        # The first run of a seed also trains the warm start; other work on a machine adds, too.
+        # The first run of a seed also trains the warm start, and other work adds time.
         "least_cpu_seconds": min(run.summary["cpu_s"] for run in all_runs),
     }
 
@@ -170,7 +170,7 @@ def _compared(runs: Runs, name: str) -> list[PlayedRun]:
 
 
 def _signs(recipes: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Name the recipes whose interval of the difference to ``turn-loo`` is without zero."""
+    """Return the recipes whose difference to ``turn-loo`` is significant."""
     ends = {
         recipe: row["minus_turn_loo"]["ci95"]
         for recipe, row in recipes.items()

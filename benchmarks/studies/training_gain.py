@@ -1,9 +1,9 @@
 """Training gain: does the default run of each family help, over seeds, on held-out tasks?
 
-Every run is ``agentgym-train --env FAMILY --seed SEED`` with nothing else set. The bar is met where
-the success of the trained policy, paired over the held-out tasks, is above that of the warm start
-and above that of each baseline, each at 95 %, in every run, and no run took more than
-``BAR_MINUTES`` of a processor's time, whatever else the machine did; else the command exits with 1.
+Every run is ``agentgym-train --env FAMILY --seed SEED`` with nothing else set. The bar: in every
+run the success of the trained policy, paired over the held-out tasks, is significantly (95 %) above
+the warm start and each baseline, and no run takes more than ``BAR_MINUTES`` of processor time;
+otherwise the command exits with 1.
 
 Smallest run: ``--only webshop --seeds 1 --results mine``
 """
@@ -22,7 +22,7 @@ FAMILIES = tuple(entry.name for entry in registration.FAMILIES if entry.name != 
 """SWE's default only shows that the path works; ``swe_training.py`` trains on it."""
 BAR_MINUTES = 20.0
 FIGURES = {"success": "success", "score": "score_mean"}
-"""Names of figures, and where a summary has them."""
+"""Names of figures, and their keys in a summary."""
 
 
 def measure(runs: Runs) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def measure(runs: Runs) -> dict[str, Any]:
 
 
 def row(run: PlayedRun) -> dict[str, Any]:
-    """Reduce a run to what is compared."""
+    """Reduce a run to the compared figures."""
     summary = run.summary
     paired, greedy = summary["paired"], summary.get("greedy")
     return {

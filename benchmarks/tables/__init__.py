@@ -1,4 +1,4 @@
-"""The tables of the pages, written into them from the result files by one command.
+"""Generate the tables of the pages from the result files.
 
 To add one of these, touch these files:
 

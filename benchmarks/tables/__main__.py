@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments; None takes those of the process.
 
     Returns:
-        0; 1 if a page is out of date and was to be checked only; 2 after a wrong comment.
+        0; 1 if ``--check`` finds an outdated page; 2 after a wrong comment.
     """
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.tables",

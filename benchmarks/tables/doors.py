@@ -1,4 +1,4 @@
-"""The table of how many tasks were the same through each door."""
+"""The table of the number of equal tasks through each interface."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ INTERFACES = {
     "inspect": "Inspect",
     "harbor": "Harbor",
 }
-"""Door of the benchmark -> the interface in words."""
+"""Name in the benchmark -> the interface in words."""
 
 
 def doors_table() -> Table:
-    """Return a row for each door: of how many tasks every episode was the same."""
+    """Return a row per interface: the number of tasks with equal episodes."""
     best: dict[tuple[str, str], dict[str, Any]] = {}
     for row in sorted(_rows(), key=lambda row: (row.get("first", 0), row["tasks"])):
         best_row = best.get((row["door"], row["env"]), {"tasks": 0, "tests": {}})
-        # What differs in the first tasks is not covered by what follows.
+        # Differences in the first tasks must not be hidden by later rows.
         if row.get("first", 0) <= best_row["tasks"] < row["tasks"] and not _differing(best_row):
             best[row["door"], row["env"]] = row
     table = [["interface", *(entry.name for entry in FAMILIES)]]
@@ -39,7 +39,7 @@ def doors_table() -> Table:
 
 
 def _rows() -> Iterator[dict[str, Any]]:
-    """Yield what was played through each door, of every part of the result."""
+    """Yield the rows of each interface, from every part of the result."""
     conformance = result("conformance.json")
     for part in (
         conformance,
@@ -49,12 +49,12 @@ def _rows() -> Iterator[dict[str, Any]]:
 
 
 def _cell(row: dict[str, Any] | None) -> str:
-    """Write the number of tasks that were the same, or what differed."""
+    """Write the number of equal tasks, or the differences."""
     if row is None:
         return ""
     return f"differs: {row['told'][:40]}" if _differing(row) else str(row["tasks"])
 
 
 def _differing(row: dict[str, Any]) -> int:
-    """Return how many runs of the tests differed."""
+    """Return the number of test runs that differed."""
     return sum(row["tests"].get(name, 0) for name in ("failure", "error"))

@@ -1,4 +1,4 @@
-"""The first table of README: what each family asks for, how large and how fast it is."""
+"""The first table of README: task, size and speed of each family."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ ORDER = (
     "webshop", "alfworld", "textworld", "search", "swe", "database", "shell", "mathpython",
     "textcraft", "babyai",
 )  # fmt: skip
-"""The families whose tasks are best known come first."""
+"""Order of the families: the best known first."""
 
 
 def families_table() -> Table:
-    """Return a row for each family: its tasks, its speed and the scores at both ends."""
+    """Return a row per family: tasks, speed, and scores of random actions and the oracle."""
     summaries = {family.name: family.summary for family in families()}
     measured = result("families.json")["families"]
     rows = [["environment", "the agent's task", "tasks", "steps/s", "random", "oracle"]]
@@ -27,7 +27,7 @@ def families_table() -> Table:
 
 
 def _speed(name: str) -> str:
-    """Return the steps a second of a family, with those of the original where it was measured."""
+    """Return a family's steps per second, with the original's if measured."""
     if name == "swe":
         return f"{about(1000 / result('swe_throughput.json')['command_milliseconds'])} commands"
     speeds = result("throughput.json")

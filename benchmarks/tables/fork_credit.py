@@ -1,4 +1,4 @@
-"""The tables of credit by forks: its gradients where they are known, and what it teaches."""
+"""The tables of credit by forks: exact gradients, and results in training."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from benchmarks.tables.formats import (
 FILE = "fork_variance.json"
 STUDY, NOISE = "fork_credit.json", "fork_noise.json"
 TITLES = {"toy": "toy", "textworld": "coins of TextWorld", "webshop": "WebShop"}
-"""What the families of the study are called on the page."""
+"""Names of the study's families on the page."""
 
 
 def noise_table() -> Table:
-    """Return for each estimator the turns that buy a gradient as large as its noise."""
+    """Return for each estimator the turns needed for a gradient as large as its noise."""
     processes = result(FILE)["processes"]
     names = list(processes)
     table = [["turns for a gradient as large as its noise; rewards", *names, "turns of a group"]]
@@ -35,9 +35,9 @@ def noise_table() -> Table:
 
 
 def families_table() -> Table:
-    """Return for each family and preset what it learnt for equal tokens, and what a gradient costs.
+    """Return each family and preset's success at equal tokens, and the cost of a gradient.
 
-    Where a figure is told by seed, the seeds stand in their order.
+    Figures by seed are in the order of the seeds.
     """
     names = ["family, preset", "success at equal tokens", "each seed", "minus `turn-loo`"]
     table = [[*names, "tokens to target", "tokens for a gradient as large as its noise"]]
@@ -60,5 +60,5 @@ def families_table() -> Table:
 
 
 def _tokens(seeds: Iterable[float | None], nothing: str) -> str:
-    """Write numbers of tokens, a seed each, and what stands for none."""
+    """Write numbers of tokens, one per seed, with a word for none."""
     return "; ".join(nothing if tokens is None else about(tokens) for tokens in seeds)

@@ -1,4 +1,4 @@
-"""Result files, and how their numbers are written on a page."""
+"""Read result files, and format their numbers for pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Table = list[list[str]]
 
 
 def spoken(name: str) -> str:
-    """Return what a family is called in sentences, such as WebShop."""
+    """Return the display name of a family, such as WebShop."""
     return family(name).id.partition("/")[2].rpartition("-v")[0]
 
 
@@ -43,7 +43,7 @@ def signed(value: float) -> str:
 
 
 def interval(ends: Sequence[float] | None) -> str:
-    """Write an interval of shares: ``[.352, .441]``; of one seed there is none."""
+    """Write an interval of shares: ``[.352, .441]``; empty for one seed."""
     return f"[{share(ends[0])}, {share(ends[1])}]" if ends else ""
 
 
@@ -53,13 +53,13 @@ def difference(value: float, ends: Sequence[float] | None) -> str:
 
 
 def bold_without_zero(value: float, ends: Sequence[float] | None) -> str:
-    """Write a difference with its interval, bold where this is without zero."""
+    """Write a difference with its interval, in bold if it excludes zero."""
     text = difference(value, ends)
     return f"**{text}**" if ends and (ends[0] > 0 or ends[1] < 0) else text
 
 
 def about(value: float) -> str:
-    """Write a large number with two digits, from 10,000 on with three: ``3,500``, ``25,700``."""
+    """Write a number with two digits, from 10,000 on with three: ``3,500``, ``25,700``."""
     digits = 3 if value >= 10_000 else 2
     unit = 10 ** max(0, len(str(int(value))) - digits)
     return f"{round(value / unit) * unit:,}"
@@ -71,7 +71,7 @@ def two(value: float) -> str:
 
 
 def markdown(table: Table) -> str:
-    """Return a table as Markdown, a line a row."""
+    """Return a table as Markdown, one line per row."""
     head, *rows = table
     lines = [head, ["---"] * len(head), *rows]
     texts = ["|" + "|".join(f" {cell} " if cell else " " for cell in row) + "|" for row in lines]
@@ -80,7 +80,7 @@ def markdown(table: Table) -> str:
 
 
 def part(content: Any, path: str) -> Any:
-    """Return the part of a result at keys that are joined by dots."""
+    """Return the part of a result at a dotted key."""
     for key in filter(None, path.split(".")):
         content = content[int(key)] if isinstance(content, list) else content[key]
     return content

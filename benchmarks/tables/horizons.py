@@ -1,4 +1,4 @@
-"""The tables of the map of horizons: at equal turns, at equal updates, and what they can tell."""
+"""The tables of the horizon map: at equal turns, at equal updates, and statistical power."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCHEDULES = {
     "gated": "gated",
     "growing-fit": "growing, tasks that fit",
 }
-"""Compared with the constant long horizon."""
+"""Schedules compared with the constant long horizon."""
 
 
 def horizon_table() -> Table:
@@ -51,7 +51,7 @@ def horizon_table() -> Table:
 
 
 def power() -> dict[str, Any]:
-    """Return how small a difference the map could have shown, by what :func:`power_of` counts."""
+    """Return the statistical power of the map, as :func:`power_of` describes it."""
     cells = result(FILE)["cells"].values()
     return power_of(
         [cell["schedules"][schedule]["minus_long"] for cell in cells for schedule in SCHEDULES]
@@ -59,7 +59,7 @@ def power() -> dict[str, Any]:
 
 
 def power_of(spreads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return how small a difference could have been seen.
+    """Return how small a difference could have been detected.
 
     Args:
         spreads: Differences over seeds, as ``spread`` returns them.
@@ -79,7 +79,7 @@ def power_of(spreads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def power_table() -> Table:
-    """Return how small a difference the map could have shown, as a table."""
+    """Return the statistical power of the map, as a table."""
     content = result(FILE)
     updates = [at_equal_updates(content, cell)["success"] for cell in content["cells"]]
     spreads = [_minus_long(success, schedule) for success in updates for schedule in SCHEDULES]
@@ -92,9 +92,9 @@ def power_table() -> Table:
 def at_equal_updates(content: Mapping[str, Any], cell: str) -> dict[str, Any]:
     """Read the curves of a cell where the arm with the fewest updates ended, seed by seed.
 
-    A step makes one update. The file holds the curves over turns; of which step a validation is
-    follows from ``--eval.every``, since a run is validated before the first step, every so many,
-    and after the last.
+    A step makes one update. The file holds the curves over turns; the step of a validation follows
+    from ``--eval.every``, because a run is validated before the first step, at this interval, and
+    after the last.
 
     Args:
         content: The result.
@@ -131,7 +131,7 @@ def _minus_long(success: Mapping[str, Any], schedule: str) -> dict[str, Any]:
 
 
 def _powers(powers: Mapping[str, Any]) -> list[str]:
-    """Write what :func:`power_of` counts."""
+    """Write the figures of :func:`power_of`."""
     wide = f"{100 * powers['share']:.0f} %"
     return [str(powers["differences"]), share(powers["median"]), wide, str(powers["without_zero"])]
 

@@ -9,13 +9,13 @@ from benchmarks.tables.formats import Table, bold_without_zero, result, share, s
 from benchmarks.tables.played_methods import played_methods
 
 RATES, CRITICS = ("method_rates.json", "method_rates_added.json"), "critic_control.json"
-"""Of presets that were played first and of those that came later; of critics."""
+"""Result files: the first presets and those added later; critics."""
 
 
 def rates_table() -> Table:
-    """Return each method's success by rate, and with one update a step; empty: not played.
+    """Return each method's success by learning rate, and with one update per step; empty: not run.
 
-    The last column is that at the lowest rate, minus that of ``turn-loo`` at the same rate.
+    The last column is the difference to ``turn-loo`` at the lowest rate.
     """
     arms: list[Mapping[str, Any]] = [r for file in RATES for r in result(file)["arms"].values()]
     rates = sorted({row["rate"] for row in arms if not row["one_update"]}, reverse=True)
@@ -34,7 +34,7 @@ def rates_table() -> Table:
 
 
 def critics_table() -> Table:
-    """Return what presets with a critic reached, and what they did without one."""
+    """Return the results of presets with a critic and with the control."""
     table = [["preset", "critic", "success", "each seed", "minus `zero`", "explained variance"]]
     for row in result(CRITICS)["arms"].values():
         minus = row["minus_zero"]

@@ -1,6 +1,6 @@
-"""The table of methods: what each preset is made of and leaves out, and its test.
+"""The table of presets: parts, omissions and test of each, generated from the code.
 
-It is made of the code itself; ``played_methods`` has what presets did on a toy.
+``played_methods`` has the results of presets on a toy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from trainers.algorithms.presets import PRESETS, SERVES
 from trainers.config.describe import parts_in_words
 
 EVERY = "tests/trainers/grpo/test_preset_parts.py"
-"""Every part of every preset changes the gradient, or a setting of the run."""
+"""Test that every part of every preset changes the gradient or a setting of the run."""
 PROOFS: Mapping[str, str] = {
     **dict.fromkeys(
         ("ppo", "meowtea-ppo", "mt-ppo", "starpo", "starpo-s"),
@@ -35,8 +35,8 @@ PROOFS: Mapping[str, str] = {
     ),
     "matpo": "tests/trainers/test_delegation_doors.py",
 }
-"""Tests that leave a part of a method out of a run of the command, where the method has one of its
-own; the numbers of all are in ``tests/trainers/algorithms/test_presets.py``."""
+"""Tests that run the command without one part of a method, for methods with a special part; the
+numbers of all are in ``tests/trainers/algorithms/test_presets.py``."""
 
 
 def methods_table() -> Table:
@@ -51,7 +51,7 @@ def methods_table() -> Table:
 
 
 def _test(preset: Preset) -> str:
-    """Return a link to the test that a part of a method acts; none for one that does not run."""
+    """Return a link to the test that a method's part has an effect; empty if it cannot run."""
     if preset.left_out:
         return ""
     proof = PROOFS.get(preset.name, EVERY)
@@ -64,7 +64,7 @@ def _title(preset: Preset) -> str:
 
 
 def _lacks(preset: Preset) -> str:
-    """Say what keeps a preset from running by itself."""
+    """Return what prevents a preset from running alone."""
     needs = [need.description for need in preset.missing(SERVES)]
     omits = [f"leaves out {preset.omits}"] if preset.omits else []
     return ", ".join([*needs, *preset.left_out, *omits]) or "nothing"

@@ -1,4 +1,4 @@
-"""Where each result comes from: the command that makes it, its commit, seeds and tasks."""
+"""The provenance of each result: command, commit, seeds and tasks."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ COMMANDS = {
     "search_chains_training_gain.json": "python benchmarks/training_gain.py --env search --jobs 1",
     "webshop_training_gain_5_7_9.json": "python benchmarks/training_gain.py --env webshop",
 }
-"""Of results that keep none: what follows from the file."""
+"""Commands of results that store none."""
 MEASURED = "measured"
-"""Ending of the entries that say where a result, or a part of it, comes from."""
+"""Suffix of the entries with the provenance of a result or a part of it."""
 PLACES = ("--out", "--results", "--rows", "--log", "--jobs", "--told", "--helper")
-"""Options that say where to write, and remarks."""
+"""Options that name output files, and remarks."""
 SWITCHES = ("--collect", "--replace")
 LONGEST = 120
-"""Characters of a command in a table; the result has all of it."""
+"""Maximum characters of a command in a table; the result has all of it."""
 
 
 def origins_table(report: str) -> Table:
-    """Return a row for each result of a report, with the parts that another commit made.
+    """Return a row for each result of a report, with parts from other commits.
 
     Args:
         report: Name of a report.
@@ -52,9 +52,9 @@ def origins_table(report: str) -> Table:
 
 
 def blocks(content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return what says where the parts of a result come from, by the name of the part.
+    """Return the provenance of a result's parts, by name.
 
-    The part without a name is all that no other is about.
+    The unnamed part is everything that has no separate entry.
     """
     return {
         key.removesuffix(MEASURED).rstrip("_"): value
@@ -64,7 +64,7 @@ def blocks(content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def command_of(name: str) -> str:
-    """Return the command that makes a result, without the folders that were written.
+    """Return the command of a result, without output folders.
 
     Args:
         name: Name of a result file; its entry ``measured`` has the whole command.
@@ -83,14 +83,14 @@ def command_of(name: str) -> str:
 
 
 def _shortened(command: str) -> str:
-    """Cut a command after a word, where it is too long for a table."""
+    """Cut a command after a word if it is too long for a table."""
     if len(command) <= LONGEST:
         return command
     return f"{command[:LONGEST].rpartition(' ')[0]} ..."
 
 
 def _commits(content: Mapping[str, Any]) -> str:
-    """Write the commits of a result: of its runs where they have several, and of its parts."""
+    """Write the commits of a result: of its runs if several, and of its parts."""
     measured = blocks(content)
     commits = sorted(commit[:7] for commit in content.get("commits", ()))
     if not commits or commits == [commit_of(measured[""])]:

@@ -18,20 +18,20 @@ ABOVE = "ends above"
 
 
 class Claim(NamedTuple):
-    """A row: what the project claims, and what was measured."""
+    """A row: a claim and its measured value."""
 
     claim: str
     """One plain sentence."""
     value: str
-    """The value with its interval and n, as it is written."""
+    """The formatted value with its interval and n."""
     file: str
     """The result file."""
     command: str = ""
-    """Command that reproduces it, where that of the file does more."""
+    """Command that reproduces it, if the file's command does more."""
 
 
 def claims_table() -> Table:
-    """Return a row for each claim; what did not work is claimed, too."""
+    """Return a row for each claim, negative results included."""
     table = [["claim", "measured", "command", "result"]]
     groups = (
         _pretrained, _trainings, _from_scratch, _other_policies, _presets, _credit, _horizons,
@@ -82,13 +82,13 @@ def _training(tasks: str, gains: Mapping[str, Mapping[str, Any]], file: str, com
 
 
 def _verdict(gain: Mapping[str, Any]) -> str:
-    """Say in a word or three where a difference over seeds lies."""
+    """Describe in a few words where a difference over seeds lies."""
     low, high = _ends(gain)
     return ABOVE if low > 0 else "ends below" if high < 0 else "is not significantly above"
 
 
 def _ends(gain: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the interval of a difference; where there is none, it says nothing."""
+    """Return the interval of a difference; without one, an interval around zero."""
     low, high = gain["ci95"] or (0.0, 0.0)
     return low, high
 
@@ -102,7 +102,7 @@ def _spread(figure: Mapping[str, Any], write: Any = difference) -> str:
 
 
 def _success(mean: float, ends: tuple[float, float]) -> str:
-    """Write a success with its interval, which ends at 0 and 1."""
+    """Write a success with its interval, cut to [0, 1]."""
     low, high = ends
     return f"{share(mean)} {interval((max(low, 0.0), min(high, 1.0)))}"
 

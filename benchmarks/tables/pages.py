@@ -1,11 +1,11 @@
-"""Where tables stand on the pages, and which they are.
+"""Find and rewrite the generated tables of the pages.
 
-A table that is made of results follows a comment, which GitHub does not show::
+A generated table follows a comment, which GitHub does not show::
 
     <!-- table: training webshop -->
     | ... |
 
-What follows the comment, up to the first line that is no row, belongs to the command.
+The rows after the comment, up to the first other line, are replaced by the command.
 """
 
 from __future__ import annotations
@@ -100,13 +100,13 @@ _TABLE = re.compile(r"(<!-- table: (.+?) -->\n)((?:\|.*\n)*)")
 
 
 def rewrite_page(page: str) -> str:
-    """Return a page with its tables made anew.
+    """Return a page with regenerated tables.
 
     Args:
         page: The text of the page.
 
     Raises:
-        ConfigurationError: A comment names a table that there is not.
+        ConfigurationError: A comment names an unknown table.
     """
     return _TABLE.sub(_make, page)
 

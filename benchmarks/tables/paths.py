@@ -20,11 +20,11 @@ REDUCERS: Mapping[str, Callable[[list[float]], float]] = {
     "low": lambda values: spread(values)["ci95"][0],
     "high": lambda values: spread(values)["ci95"][1],
 }  # fmt: skip
-"""Word before a path with ``*`` -> what it makes of the numbers."""
+"""Word before a path with ``*`` -> function of the numbers."""
 
 
 def evaluate(expression: str, file: str, results: Path = RESULTS) -> float:
-    """Return the number at a path, or what is computed of two.
+    """Return the number at a path, or computed from two paths.
 
     Args:
         expression: Keys joined by dots; ``max a.*.b``; ``a - b``; ``other.json#a``.

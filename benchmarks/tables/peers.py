@@ -1,4 +1,4 @@
-"""Tables of what a step costs here and in other projects."""
+"""Tables of the cost of a step, here and in other projects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def peers_table() -> Table:
 
 
 def step_table() -> Table:
-    """Return what a step of the toy is spent on."""
+    """Return the parts of the toy's step."""
     figures = result("core_overhead.json")["step_microseconds"]
     return [
         ["a step of the toy", "us"],

@@ -1,4 +1,4 @@
-"""The table of methods that were played on a toy."""
+"""The table of methods run on a toy."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from benchmarks.tables.formats import Table, bold_without_zero, result, share, s
 from trainers.algorithms.presets import PRESETS
 
 FILES = ("methods.json", "methods_added.json", "methods_otherwise.json")
-"""Of presets that were there first, of those that came later, and of those that play in another
-way: with workers, as an agent that owns its loop, and before a judge."""
+"""Result files: the first presets, those added later, and those that play differently (workers, an
+agent that owns its loop, a judge)."""
 
 
 def played_methods() -> Mapping[str, Any]:

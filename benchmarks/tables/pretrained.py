@@ -1,4 +1,4 @@
-"""The tables of a pretrained model: what each of its policies solves, and what reward added."""
+"""The tables of a pretrained model: success of each policy, and the gain of RL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pretrained_table() -> Table:
 
 
 def pretrained_gains_table() -> Table:
-    """Return what the trained policy has above each other one, paired by task and over seeds."""
+    """Return the trained policy's lead over each other one, paired by task, over seeds."""
     families: Mapping[str, Sequence[Mapping[str, Any]]] = result(FILE)["families"]
     gains = {family: dict(pretrained_gains(runs)) for family, runs in families.items()}
     arms = [arm for arm in POLICIES if any(arm in family_gains for family_gains in gains.values())]
@@ -99,7 +99,7 @@ def distillation_table(file: str = DISTILLATION_FILE) -> Table:
 
 
 def token_exactness_table() -> Table:
-    """Return in how many turns what was read differs from the conversation rendered anew."""
+    """Return the number of turns whose prompt differs from the re-rendered conversation."""
     heading = (
         "tokenizer, template",
         "written by",

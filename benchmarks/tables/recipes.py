@@ -9,9 +9,9 @@ FILE = "recipes.json"
 
 
 def recipes_table() -> Table:
-    """Return for each recipe and family the rate, the success and the difference, best first.
+    """Return rate, success and difference of each recipe and family, best first.
 
-    The order is that of the mean difference over the families that have one.
+    Recipes are ordered by their mean difference over families.
     """
     families = result(FILE)["families"]
     names = dict.fromkeys(name for figures in families.values() for name in figures["recipes"])

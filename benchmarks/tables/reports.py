@@ -1,4 +1,4 @@
-"""The reports, and which results each of them is about."""
+"""The reports and their result files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "swe_ladder.json", "swe_searches.json", "swe_training.json",
     ),
 }  # fmt: skip
-"""Name of a page in ``benchmarks/reports`` -> the result files that it reports."""
+"""Name of a page in ``benchmarks/reports`` -> its result files."""
 
 
 def report_of(file: str) -> str:

@@ -14,14 +14,14 @@ from benchmarks.tables.reports import REPORTS
 
 ROOT = Path(__file__).resolve().parents[1]
 HELPERS = frozenset(("independent_walker", "provenance"))
-"""Files that run, but for another script."""
+"""Executable helpers of other scripts."""
 
 
 class Script(NamedTuple):
-    """What a script says of itself."""
+    """The description of a script."""
 
     command: str
-    """How it is started, without options."""
+    """Its command, without options."""
     docstring: str
     """Its docstring, which ``--help`` prints."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from benchmarks.tables.formats import Table, about, result, share, two
 
 ENGINES = ("bm25", "tantivy", "bm25s", "fts5")
-"""Of ``search_engines.json``, in the order of the columns."""
+"""Engines in ``search_engines.json``, in column order."""
 
 BATCHED_MODELS = {"tiny": "tiny policy", "smollm2": "SmolLM2-135M"}
 """Names of the models of ``continuous_batching.json``."""
 
 
 def speed_table() -> Table:
-    """Return what each family, the sandboxes and the trainer take."""
+    """Return the costs of each family, the sandboxes and the trainer."""
     return [["measured", "value"], *_webshop(), *_games(), *_worlds(), *_sandboxes(), *_trainer()]
 
 
@@ -174,7 +174,7 @@ def _trainer() -> Table:
 
 
 def step_table() -> Table:
-    """Return where the time of a default step goes, and what trainers take for one of a toy."""
+    """Return the parts of a default step, and the time of a toy step by trainer."""
     profile = result("trainer_profile.json")
     parts, names = profile["profile"]["shares"], ("generation", "update", "environments")
     table = [["a step", "seconds", "sampled tokens per second"]]
@@ -194,7 +194,7 @@ def step_table() -> Table:
 
 
 def overlap_table() -> Table:
-    """Return how many times faster streaming rollouts are than lockstep."""
+    """Return the speed-up of streaming over lockstep rollouts."""
     runs = result("rollout_overlap.json")["runs"]
     delays = list(dict.fromkeys(run["step_ms"] for run in runs))
     table = [["", *(f"{delay:.0f} ms{' per step' * (not delay)}" for delay in delays)]]
@@ -220,7 +220,7 @@ def batching_table() -> Table:
 
 
 def engines_table() -> Table:
-    """Return the processor time of a search, and how often it finds what a question needs."""
+    """Return the processor time of a search, and the share of queries with all evidence found."""
     corpora = result("search_engines.json")["corpora"]
     table = [["", "ours", "tantivy", "bm25s", "SQLite FTS5"]]
     for corpus in corpora.values():
@@ -235,7 +235,7 @@ def engines_table() -> Table:
 
 
 def _search(engine: dict[str, float] | None, kind: str) -> str:
-    """Write median and 99th percentile of a search, and for short ones what they find."""
+    """Write median and 99th percentile of a search, and for short queries the share found."""
     if engine is None:
         return ""
     p50, p99 = (_milliseconds(engine[f"{kind}_{p}_milliseconds"]) for p in ("p50", "p99"))

@@ -1,4 +1,4 @@
-"""Tables of the families' tasks: what experts and simple policies solve."""
+"""Tables of the families' tasks: success of experts and simple policies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def blind_families() -> list[str]:
 
 
 def blind_table(family: str) -> Table:
-    """Return what every blind policy solves in a family."""
+    """Return the success of every blind policy in a family."""
     rules = [rule for rule in RULES if rule != "random"]
     rows = [
         *((f"blind-{rule}", f"blind-{rule}", f"blind-{rule}-new") for rule in rules),
@@ -67,7 +67,7 @@ def _best(family: str, settings: str, policies: Sequence[str]) -> float:
 
 
 def experts_of_webshop() -> Table:
-    """Return what the experts of WebShop that may fail reach."""
+    """Return the results of WebShop's fallible experts."""
     experts = result("demonstrators.json")["webshop"]["experts"]
     table = [["expert", "success", "score", "turns"]]
     for names in (("careful", "thinking"), ("hurried",), ("hasty",), ("lazy",)):
@@ -81,7 +81,7 @@ def experts_of_webshop() -> Table:
 
 
 def experts_of_alfworld() -> Table:
-    """Return within how many turns the experts of ALFWorld solve its tasks."""
+    """Return the success of ALFWorld's experts within several horizons."""
     experts = result("demonstrators.json")["alfworld"]["experts"]
     names = {"oracle": "shortest", **{n: n for n in ("searching", "fixed-order", "hesitant")}}
     turns = list(experts["shortest"]["solved_within"])
@@ -95,7 +95,7 @@ def experts_of_alfworld() -> Table:
 
 
 def policies_of_webshop() -> Table:
-    """Return what fixed policies solve at each difficulty."""
+    """Return the success of fixed policies at each difficulty."""
     figures = result("webshop_policies.json")
     columns = {
         "oracle": "oracle", "first_hit_with_options": "first hit, requested options",
@@ -112,7 +112,7 @@ def policies_of_webshop() -> Table:
 
 
 def ladder_table() -> Table:
-    """Return how far policies that know more and more come in SWE."""
+    """Return the success of the ladder of SWE policies."""
     figures = result("swe_ladder.json")["default"]
     words = {
         "idle": "`idle` (submits at once)", "blind-mutation": "`blind-mutation`",
@@ -128,7 +128,7 @@ def ladder_table() -> Table:
 
 
 def searches_table() -> Table:
-    """Return how far searches come that read nothing, or the issue, in SWE."""
+    """Return the success of searches in SWE, with and without the issue."""
     figures = result("swe_searches.json")
     sets = {
         "default": "as they are", "in-sight": "their tests in sight", "tokens": "of one token",
@@ -148,7 +148,7 @@ def searches_table() -> Table:
 
 
 def memorized_table() -> Table:
-    """Return what the tiny policy learns of eight SWE tasks by heart."""
+    """Return the success of the tiny policy on eight memorized SWE tasks."""
     figures = result("swe_training.json")["policies"]
     table = [["policy", "sampled", "greedy"]]
     for policy in ("random", "warm-start", "trained"):
@@ -164,7 +164,7 @@ def _exploits(exploits: Mapping[str, int], where: str = "") -> list[str]:
 
 
 def grading_table() -> Table:
-    """Return what the grader of SWE accepts of exploits, faults and right repairs."""
+    """Return the SWE grader's verdicts on exploits, faults and right repairs."""
     team, image = (result(f"swe_red_team{where}.json")["exploits"] for where in ("", "_image"))
     fixes = result("swe_right_fixes.json")
     table = [

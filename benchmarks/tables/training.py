@@ -1,4 +1,4 @@
-"""Tables of trainings: a mean with its interval over the trainings, then each of them."""
+"""Tables of trainings: means with intervals over seeds, and each seed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trainers.output.roles import ROLES, TRAINED, WARM_START
 from trainers.output.seed_summary import spread
 
 Row = Mapping[str, Any]
-"""A run of one seed, as ``benchmarks.studies.training_gain`` keeps it."""
+"""A run of one seed, as ``benchmarks.studies.training_gain`` stores it."""
 NAMES = {
     **{role: role for role in ROLES},
     TRAINED: f"**{TRAINED}**",
@@ -29,16 +29,16 @@ BASELINES = ("bc", "filtered-bc")
 
 
 class Training(NamedTuple):
-    """Where a table comes from."""
+    """The source of a table."""
 
     file: str
     """Result file."""
     family: str
     """Key of the family in it."""
     demonstrator: str = "demonstrator"
-    """Arm that is the demonstrator."""
+    """Role of the demonstrator."""
     defaults: bool = True
-    """Whether it is the default training, whose baselines stand in ``baselines.json``."""
+    """Whether it is the default training, with references in ``baselines.json``."""
 
 
 TRAININGS = {
@@ -92,7 +92,7 @@ TRIED = {
 
 
 def training_table(name: str) -> Table:
-    """Return the table of a training: one row a policy, then what the trained one is above others.
+    """Return the table of a training: a row per policy, then the trained policy's differences.
 
     Args:
         name: A key of ``TRAININGS``.
@@ -117,7 +117,7 @@ def training_table(name: str) -> Table:
 
 
 def gains_table() -> Table:
-    """Return what reward added, one row a family: the trained policy minus each other one."""
+    """Return the gain of RL, one row per family: the trained policy minus each other one."""
     arms = (*LEARNED[:-1], "demonstrator")
     table = [["family, seeds", "trained", *(f"minus {NAMES[other]}" for other in arms)]]
     for name, training in TRAININGS.items():
@@ -131,7 +131,7 @@ def gains_table() -> Table:
 
 
 def spread_gains(training: Training) -> dict[str, dict[str, Any]]:
-    """Return how far the trained policy's success is above that of each other policy, over seeds.
+    """Return the difference of the trained policy's success to each other policy's, over seeds.
 
     Args:
         training: Where the runs are.
@@ -149,7 +149,7 @@ def spread_gains(training: Training) -> dict[str, dict[str, Any]]:
 
 
 def tried_table() -> Table:
-    """Return which tasks were tried: what was trained on them, and the baselines."""
+    """Return the results of all tried tasks: RL, baselines and demonstrator."""
     head = [TRAINED, *reversed(BASELINES), "demonstrator", "seeds"]
     table = [["tasks and demonstrator", *head]]
     for name, (tasks, expert) in TRIED.items():
@@ -164,9 +164,10 @@ def tried_table() -> Table:
 
 
 def lucky_table() -> Table:
-    """Return how often the choices of demonstrators succeed, and what a perfect filter teaches.
+    """Return the success of demonstrators' choices, and of perfect filtering.
 
-    The last column is what is left to reward: the success of the good choice alone, above that.
+    The last column is the gap left for RL: the success of always making the good choice, minus
+    that.
     """
     head = ["good choice demonstrated", "success after it", "after the bad one", "demonstrator"]
     more = ["good among successes", "perfect filter", "left for RL"]
@@ -204,7 +205,7 @@ def _unlearned(training: Training) -> Iterator[list[str]]:
 def _gain(figure: str, other: str, training: Training) -> tuple[str, str] | None:
     """Write a difference over the seeds and in each, if the runs made it.
 
-    Of one training the interval over its tasks is all that there is.
+    A single training only has an interval over its tasks.
     """
     arm = training.demonstrator if other == "demonstrator" else other
     pairs = [_paired(row[figure], arm) for row in _rows(training)]

@@ -1,1 +1,1 @@
-"""What plays studies: runs that are cached by their settings, side by side, and their results."""
+"""The runner of studies: parallel runs, cached by their settings, and their results."""

@@ -1,4 +1,4 @@
-"""Runs whose own pictures are blank: to draw them takes as long as a small run trains."""
+"""Runs without pictures, because drawing takes as long as a small run trains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of a map: a grid of cells, the schedules side by side in each, and why below."""
+"""The picture of a study's map: a grid of cells that compare schedules."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 COLOURS = ("tab:orange", "tab:green", "tab:blue", "tab:cyan", "tab:purple", "tab:brown", "tab:pink")
-"""Of the schedules, in their order."""
+"""Colours of the schedules, in order."""
 POINTS = 24
 """Points of a line in the strip."""
 
 
 def draw_grid(result: Mapping[str, Any], path: Path) -> None:
-    """Draw final success by schedule for every cell, and below what shares of episodes were cut.
+    """Draw final success by schedule for every cell, and the share of cut episodes below.
 
     Args:
         result: ``rows`` (warm starts), ``columns`` (tasks), ``schedules`` and ``cells`` by

@@ -1,8 +1,8 @@
-"""What makes two runs the same: a hash of their settings with every default decided.
+"""Keys of runs: a hash of the settings with every default resolved.
 
-A flag that spells out a default changes nothing. The commit is no part of a key: a change of the
-code seldom changes a number, and playing all again for each would make a cache of no use. It stands
-in every run and in every result instead, which names the runs that another commit made.
+A flag that spells out a default changes nothing. The commit is not part of a key: code changes
+seldom change numbers, and re-running everything for each would make the cache useless. Instead
+every run and result stores the commit, and results list runs of other commits.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from trainers.multirun.cache import Keys, Run
 LENGTH = 16
 """Hexadecimal digits of a key."""
 ELSEWHERE = ("out", "resume", "seed", "env", "env_kwargs", "envs", "template_args", *FREE)
-"""Settings that change no number, or that stand in the payload in another form."""
+"""Settings that change no result, or are in the hashed data in another form."""
 HORIZONS = ("horizon", "horizon_every", "horizon_gate", "fit_horizon")
-"""Settings that each environment has decided for itself."""
+"""Settings that are resolved per environment."""
 AFTER_START = (
     *HORIZONS, "steps", "preset", "health", "eval.every", "eval.valid_tasks", "eval.keep",
     "eval.baselines", "eval.baseline_steps", "sft.save_every",
@@ -41,22 +41,22 @@ START_RL = (
     "temperature", "top_p", "rl.turn_tokens", "rl.episode_tokens", "rl.groups",
     "rl.num_generations",
 )  # fmt: skip
-"""Settings of the section ``rl`` that the gate and the evaluation of the warm start obey, too: how
-many episodes are played at once decides which of the random numbers an action gets."""
+"""Settings of the section ``rl`` that also affect the gate and the evaluation of the warm start:
+the number of concurrent episodes decides which random numbers an action gets."""
 AFTER_START_ENV = (
     "rounds", *HORIZONS, "success_bonus", "invalid_penalty", "reward_hooks",
 )  # fmt: skip
-"""What is decided for an environment and takes effect after the warm start."""
+"""Resolved settings of an environment that take effect after the warm start."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of an arm with every default decided, whatever the seed."""
+    """The resolved settings of an arm, independent of the seed."""
 
     config: Mapping[str, Any]
     """Settings by their flags' names, such as ``rl.learning_rate``."""
     envs: tuple[Mapping[str, Any], ...]
-    """What was decided about each environment."""
+    """Resolved settings of each environment."""
     preset: Mapping[str, Any]
     """The parts of the preset."""
     template_args: Mapping[str, Any]
@@ -103,7 +103,7 @@ class Settings:
         return Keys(_hash(run), _hash(start))
 
     def _of_start(self, name: str) -> bool:
-        """Return whether a setting plays a part before reinforcement learning."""
+        """Return whether a setting has an effect before reinforcement learning."""
         section, _, setting = name.partition(".")
         if section == "rl":
             return name in START_RL
@@ -117,7 +117,7 @@ class Settings:
 
 @lru_cache(maxsize=1024)
 def settle(settings: Sequence[str]) -> Settings:
-    """Decide all that an arm's flags leave open.
+    """Resolve all settings of an arm.
 
     Args:
         settings: Flags of ``agentgym-train``, as a tuple.
@@ -204,7 +204,7 @@ def _hash(payload: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it; what it cannot hold is told by its text."""
+    """Return a value as JSON can hold it; other values as their text."""
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

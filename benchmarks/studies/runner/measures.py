@@ -36,7 +36,7 @@ def minus(runs: Sequence[PlayedRun], other_runs: Sequence[PlayedRun]) -> dict[st
 
 
 def count_differences(cells: Iterable[Mapping[str, Mapping[str, Any] | None]]) -> dict[str, int]:
-    """Count differences to one arm, and how many of them say something.
+    """Count differences to one arm, and how many of them are informative.
 
     Args:
         cells: For each cell the differences of its arms, as :func:`minus` returns them.
@@ -81,8 +81,8 @@ def validation_curve(run: PlayedRun) -> Curve:
 def tokens_by_step(run: PlayedRun) -> dict[int, float]:
     """Return all tokens of the training episodes up to each step, read and written.
 
-    The record of a step counts what was written only. What was read stands in the episodes that
-    ``--rl.log-groups`` kept; where these are a part of the step's, their mean stands for the rest.
+    The record of a step only counts sampled tokens. Read tokens are counted in the episodes stored
+    by ``--rl.log-groups``; if these are only a part of the step, their mean is used for the rest.
     """
     of_step: dict[int, list[int]] = defaultdict(list)
     for episode in run.training_episodes:
@@ -128,7 +128,7 @@ def tokens_to(curve: Curve, target: float) -> float | None:
 
 
 def training_curve(run: PlayedRun, points: int) -> Curve:
-    """Return how training episodes went over environment turns, at some points of equal distance.
+    """Return figures of training episodes over environment turns, at evenly spaced points.
 
     Each point is the mean over the steps since the last one: ``ended_by_horizon`` (share of
     episodes), ``repeat`` (share of turns that repeat an action in the same state), ``success``,
@@ -153,7 +153,7 @@ def training_curve(run: PlayedRun, points: int) -> Curve:
 
 
 def training_means(runs: Sequence[PlayedRun]) -> dict[str, float | None]:
-    """Return how the training episodes of runs went, each run in one point, as a mean over runs.
+    """Return figures of the training episodes, one point per run, averaged over runs.
 
     See :func:`training_curve`; ``tokens_per_success`` is None where a run solved nothing.
     """
@@ -220,11 +220,11 @@ def mean_curve(curves: Iterable[Curve], unit: str, figure: str, points: int) -> 
 
 
 def compared_at_equal_cost(runs: Mapping[str, Sequence[PlayedRun]]) -> dict[str, Any]:
-    """Return validation success of arms where all have spent the same, by the unit of cost.
+    """Return validation success of arms at equal cost, by unit of cost.
 
-    Seed by seed every arm is read where the arm that spent least has ended, among the seeds that
-    all arms have: in ``turns``, ``tokens`` (all that were read and written) and ``sampled`` (those
-    that were written).
+    Seed by seed, over common seeds, every arm is read at the final cost of the cheapest arm: in
+    ``turns``, ``tokens`` (all that were read and written) and ``sampled`` (those that were
+    written).
     """
     seeds = set.intersection(*({run.seed for run in arm_runs} for arm_runs in runs.values()))
     curves = {

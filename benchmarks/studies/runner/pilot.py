@@ -1,4 +1,4 @@
-"""The runs of a study, in which a pilot may choose the arms that are played with all seeds."""
+"""The runs of a study, whose pilot may choose the arms for all seeds."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from trainers.multirun.cache import Run, RunCache
 
 
 def planned(study: Study, arms: Sequence[Arm], seeds: Sequence[int], cache: RunCache) -> list[Run]:
-    """Return the runs of arms: with a pilot its own, then those of the arms that it has chosen.
+    """Return the runs of arms; with a pilot its runs, then those of the chosen arms.
 
     Args:
         study: The study.
         arms: Arms of it.
         seeds: Seeds that are compared.
-        cache: Where runs lie; of the pilot those count that have ended.
+        cache: Folder of runs; only finished pilot runs count.
 
     Raises:
         AgentGymError: A setting of an arm is wrong, or the pilot's seed is among ``seeds``.
@@ -37,15 +37,15 @@ def planned(study: Study, arms: Sequence[Arm], seeds: Sequence[int], cache: RunC
 
 
 def check_chosen(study: Study, runs: Sequence[Run], cache: RunCache) -> None:
-    """Refuse to compare where the pilot has chosen nothing.
+    """Check that the pilot has chosen an arm.
 
     Args:
         study: The study.
-        runs: What :func:`planned` returned.
-        cache: Where runs lie.
+        runs: The result of :func:`planned`.
+        cache: Folder of runs.
 
     Raises:
-        ConfigurationError: It is so.
+        ConfigurationError: It has not.
     """
     if study.pilot is None or any(run.seed != study.pilot.seed for run in runs):
         return

@@ -1,4 +1,4 @@
-"""Put the finished runs of a study together: figures, and where each comes from."""
+"""Combine the finished runs of a study: figures and their provenance."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def collect(
     command: str,
     failures: Sequence[FailedRun] = (),
 ) -> dict[str, Any]:
-    """Return the result of a study, from those of its runs that have ended.
+    """Return the result of a study, from its finished runs.
 
     Args:
         study: The study.
-        cache: Where its runs lie.
-        runs: All its runs, also those that were not asked for this time.
-        command: What a person types to have this result from nothing.
+        cache: Folder of its runs.
+        runs: All its runs, also those not selected this time.
+        command: Command that reproduces this result from scratch.
         failures: Runs that failed just now.
 
     Returns:
@@ -81,9 +81,9 @@ def write(study: Study, result: Mapping[str, Any], folder: Path, *, replace: boo
 
     Args:
         study: The study.
-        result: What :func:`collect` returned.
-        folder: Where it is written; made if it is not there.
-        replace: Whether it may take the place of a result with runs that it lacks.
+        result: The result of :func:`collect`.
+        folder: Target folder; created if missing.
+        replace: Whether it may replace a result with runs that it lacks.
 
     Raises:
         ConfigurationError: There is a result with runs that this one lacks.

@@ -1,6 +1,6 @@
-"""A result that has been written before, and what may take its place.
+"""Protect stored results from being overwritten.
 
-Nothing measured is lost by accident: a result takes the place of one whose runs it has, too.
+A new result only replaces a stored one if it contains all of its runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def ids_of(runs: Collection[Run]) -> set[Id]:
 
 
 def ids_in(result: Mapping[str, Any]) -> dict[Id, str]:
-    """Return the ids of the runs that a result lists, with what each is called to a person."""
+    """Return the ids of the runs in a result, with their names."""
     return {
         (arm, fact["key"]): f"{arm}, seed {fact['seed']}"
         for arm, entry in result["runs"].items()
@@ -40,12 +40,12 @@ def ids_in(result: Mapping[str, Any]) -> dict[Id, str]:
 
 
 def check_replaceable(path: Path, ids: Collection[Id], description: str) -> None:
-    """Refuse to replace a result that has runs which the new one lacks.
+    """Check that a new result has all runs of the stored one.
 
     Args:
-        path: File of the result, which need not be there.
+        path: File of the result, which need not exist.
         ids: Runs of the new result.
-        description: What these are, for the error: ``measured``.
+        description: Description of these runs for the error: ``measured``.
 
     Raises:
         ConfigurationError: Runs would be lost, or the file is of another kind.

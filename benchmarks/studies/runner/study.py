@@ -1,4 +1,4 @@
-"""What a study is: arms that differ in settings, and what is made of their runs."""
+"""The definition of a study: arms that differ in settings, and the analysis of their runs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Arm:
     """Settings that are run once per seed."""
 
     name: str
-    """What it is called in the results; unique in its study."""
+    """Its name in the results; unique in its study."""
     settings: tuple[str, ...]
     """Flags of ``agentgym-train``, without those of the seed and the folder."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Its place on the axes of the study, by the name of the axis."""
+    """Its label on each axis of the study."""
     needs: str = ""
-    """Word without which it is not chosen, such as ``tasks=search``: for what takes long."""
+    """Word that must be given to select it, such as ``tasks=search``; for long runs."""
     after: Arm | None = None
     """Arm of the study whose run with the same seed ends first; ``{before}`` in the settings is
     its folder. It comes after no other."""
@@ -40,40 +40,40 @@ class Arm:
 
 @dataclass(frozen=True)
 class Pilot:
-    """A seed that is played first, by which some arms are chosen to be played with the others."""
+    """A seed that is run first, to choose the arms for the other seeds."""
 
     seed: int
-    """None of those that are compared."""
+    """Seed of the pilot, not among the compared ones."""
     choose: Callable[[Runs], Collection[str]]
-    """Names the arms that go on, by what has been played with that seed."""
+    """Returns the names of the chosen arms, given the runs of that seed."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """A question, the runs that answer it, and what is read off them."""
+    """A question, the runs that answer it, and their analysis."""
 
     name: str
-    """Name of its file, and of its result."""
+    """Name of its module and of its result."""
     question: str
-    """What it asks, in one sentence."""
+    """The question, in one sentence."""
     arms: Sequence[Arm]
-    """What differs."""
+    """The arms."""
     measure: Callable[[Runs], dict[str, Any]]
-    """Makes figures of the finished runs, plain enough for JSON; arms without a run are absent."""
+    """Returns JSON figures of the finished runs; arms without a run are absent."""
     draw: Callable[[Mapping[str, Any], Path], None]
-    """Draws the result, as its JSON holds it, to a file."""
+    """Draws the result, read back from JSON, to a file."""
     share_start: bool = True
-    """Whether runs that have the same warm start share one; not where whole runs are timed."""
+    """Whether runs share equal warm starts; False if whole runs are timed."""
     pictures: bool = True
     """Whether each run draws its own curves, which takes as long as a small run trains."""
     pilot: Pilot | None = None
-    """What decides which arms are played with the seeds of a command; None: all are."""
+    """The pilot that chooses the arms for a command's seeds; None: all arms are run."""
     recorded: tuple[str, ...] = ()
     """Arguments of ``agentgym eval`` with which a policy that others come after is played once it
     is trained, into the folder ``recorded`` of its run."""
 
     def __post_init__(self) -> None:
-        """Check that the arms can be told apart."""
+        """Check that the arms have different names."""
         names = [arm.name for arm in self.arms]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ConfigurationError(
@@ -90,7 +90,7 @@ def study_names() -> list[str]:
 
 
 def load_study(name: str) -> Study:
-    """Return a study by its name, or by that of a module of one's own, which has a dot.
+    """Return a study by its name, or by the dotted name of your own module.
 
     Raises:
         ConfigurationError: There is none.
@@ -113,14 +113,14 @@ def load_study(name: str) -> Study:
 
 
 def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
-    """Return the arms that words choose, all if there are none.
+    """Return the arms selected by words; all without words.
 
     A word is the name of an arm, or ``AXIS=LABEL``; arms have to fit one of the words for each axis
     that is named, and one of the names if there are any. What an arm needs has to be among them, or
     its name. An arm that another one comes after is chosen with it.
 
     Raises:
-        ConfigurationError: A word chooses nothing, or all words together.
+        ConfigurationError: A word, or all words together, select nothing.
     """
     for word in only:
         axis, _, label = word.rpartition("=")
@@ -147,7 +147,7 @@ def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
 
 
 def words_for(study: Study, names: Collection[str]) -> list[str]:
-    """Return few words of ``--only`` that choose exactly the arms of these names."""
+    """Return a few words of ``--only`` that select exactly these arms."""
     arms = [arm for arm in study.arms if arm.name in names]
     axes = list(dict.fromkeys(axis for arm in study.arms for axis in arm.labels))
     at = {axis: list(dict.fromkeys(_place(arm, axis) for arm in arms)) for axis in axes}
@@ -183,5 +183,5 @@ def _fitting(study: Study, only: Sequence[str]) -> list[Arm]:
 
 
 def _place(arm: Arm, axis: str) -> str | None:
-    """Return where an arm lies on an axis; without an axis its name."""
+    """Return the label of an arm on an axis; without an axis its name."""
     return arm.labels.get(axis) if axis else arm.name
