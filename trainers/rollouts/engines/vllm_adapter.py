@@ -1,8 +1,8 @@
-"""LoRA served as an adapter: vLLM keeps the frozen base and gets only the adapter at every sync.
+"""LoRA served as an adapter: vLLM keeps the frozen base and only gets the adapter at every sync.
 
-An adapter is thousandths of the model, and applying it beside the base is what training does. A
-merge sends all weights, and in bfloat16 rounds away the part of W + s B A that is smaller than half
-a unit in the last place of W.
+An adapter has thousandths of the model's weights, and applying it beside the base is what training
+does. A merge sends all weights, and in bfloat16 rounds away the part of W + s B A below half a unit
+in the last place of W.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["AdapterFolder", "Lora", "adapter_rank", "serves_adapter", "vllm_rank", "why_merged"]
 
 Lora = Literal["auto", "merge", "adapter"]
-"""How the policy's adapters reach vLLM."""
+"""How the policy's adapters are sent to vLLM."""
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """Ranks for which vLLM can be built; a smaller adapter is padded."""
 KERNEL_DTYPES = ("bfloat16", "float16")
@@ -28,14 +28,13 @@ KERNEL_DTYPES = ("bfloat16", "float16")
 
 
 def serves_adapter(lora: Lora, model: torch.nn.Module, *, dtype: str, on_cpu: bool) -> bool:
-    """Decide whether vLLM is to serve the adapter of a policy beside its base.
+    """Decide whether vLLM serves a policy's adapter beside its base.
 
-    ``auto`` does where it is exact, except on CPUs: there it is exact, too, but vLLM applies
-    adapters token by token in plain torch, which costs more than merging the weights of a small
-    model.
+    ``auto`` does if it is exact, except on CPUs: there vLLM applies adapters token by token in
+    plain torch, which costs more than merging the weights of a small model.
 
     Raises:
-        ConfigurationError: It was asked for and cannot be done exactly.
+        ConfigurationError: It was requested and cannot be done exactly.
     """
     reason = why_merged(model)
     if reason is None and not on_cpu and dtype not in KERNEL_DTYPES:
@@ -49,7 +48,7 @@ def serves_adapter(lora: Lora, model: torch.nn.Module, *, dtype: str, on_cpu: bo
 
 
 def why_merged(model: torch.nn.Module) -> str | None:
-    """Return why the adapter of a policy has to be merged into its base; None if it need not."""
+    """Return why the adapter of a policy must be merged into its base; None if it need not."""
     from peft import LoraConfig
     from peft.tuners.lora import Linear
 
@@ -76,21 +75,21 @@ def why_merged(model: torch.nn.Module) -> str | None:
 
 
 def vllm_rank(rank: int) -> int:
-    """Return the smallest rank for which vLLM can be built that holds adapters of a rank."""
+    """Return the smallest rank supported by vLLM that holds adapters of a rank."""
     return next((supported for supported in RANKS if supported >= rank), RANKS[-1])
 
 
 def adapter_rank(model: torch.nn.Module) -> int:
-    """Return the rank of a policy's adapter; 0: it has none."""
+    """Return the rank of a policy's adapter; 0 without one."""
     config = next(iter(getattr(model, "peft_config", {}).values()), None)
     return int(getattr(config, "r", 0))
 
 
 class AdapterFolder:
-    """Where the latest adapter lies, in the format of PEFT, for vLLM to read."""
+    """Folder of the latest adapter, in PEFT's format, for vLLM to read."""
 
     def __init__(self, folder: Path) -> None:
-        """Choose the folder; it is made when the first adapter is written."""
+        """Choose the folder, which is created with the first adapter."""
         self._folder = folder
 
     def write(self, model: PeftModel, version: int, *, main: bool = True) -> Path:
@@ -99,7 +98,7 @@ class AdapterFolder:
         Args:
             model: The policy.
             version: Version of its weights, which names the folder.
-            main: Whether this process writes; the others take part in gathering shards.
+            main: Whether this process writes; the others only help to gather shards.
         """
         from peft import get_peft_model_state_dict
         from safetensors.torch import save_file
@@ -107,7 +106,7 @@ class AdapterFolder:
         path = self._folder / f"adapter-{version}"
         name = model.active_adapters[0]
         tensors = get_peft_model_state_dict(model, adapter_name=name)
-        # Of shards (FSDP2) all processes gather the whole, before one of them writes.
+        # With shards (FSDP2) all processes gather the whole before one of them writes.
         tensors = {key: getattr(t, "full_tensor", lambda t=t: t)() for key, t in tensors.items()}
         if main:
             self.clear()
@@ -118,7 +117,7 @@ class AdapterFolder:
         return path
 
     def clear(self) -> None:
-        """Delete what was written."""
+        """Delete the written adapters."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

@@ -1,8 +1,8 @@
 """The client of one vLLM server: requests, retries and errors.
 
-Connections are kept open and may be used by many threads. What fails because the server cannot be
-reached, or answers with an error of its own, is tried again until its patience is used up; every
-request carries its own seed, so asking twice gives the same answer.
+Connections are kept open and may be used by many threads. Requests that fail because the server is
+unreachable or has an internal error are retried until patience is used up; every request carries
+its seed, so a retry gives the same answer.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["DEV_MODE", "VLLMServer", "ask_all"]
 T = TypeVar("T")
 
 ANSWER_SECONDS = 1800.0
-"""Longest wait for an answer: that of a long completion behind others, or of a weight update."""
+"""Maximum wait for an answer: a long completion behind others, or a weight update."""
 LARGEST = 1 << 28
 """Maximum bytes of an answer."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 5.0
-"""Seconds between two attempts: doubled from the one to the other."""
+"""First and longest wait between two attempts, in seconds; doubled each time."""
 SERVER_ERROR = 500
 DEV_MODE = "VLLM_SERVER_DEV_MODE"
 """Environment variable that opens the server's development endpoints."""
@@ -43,7 +43,7 @@ class VLLMServer:
     """
 
     def __init__(self, url: str, patience: float, advice: str) -> None:
-        """Note where the server is; nothing is asked yet.
+        """Store the server's address; no request is sent yet.
 
         Args:
             url: Address such as ``http://host:8000``.
@@ -51,7 +51,7 @@ class VLLMServer:
             advice: How to start it, for messages.
 
         Raises:
-            ConfigurationError: It is no address of a server.
+            ConfigurationError: It is not the address of a server.
         """
         self.url = server_address(url, "vLLM", "").removesuffix("/").removesuffix("/v1")
         parts = urlsplit(self.url)
@@ -61,7 +61,7 @@ class VLLMServer:
         self._closed = threading.Event()
 
     def weight_version(self) -> str:
-        """Return what the server calls its weights; asked once.
+        """Return the server's name of its weights; one attempt.
 
         Raises:
             Unanswered: It cannot be reached.
@@ -70,7 +70,7 @@ class VLLMServer:
         return str(self._checked("/weight_info", status, answer)["weight_version"])
 
     def get(self, path: str) -> Any:
-        """Ask for something; see :meth:`post`."""
+        """Send a GET request; see :meth:`post`."""
         return self._ask(path, None, True, lambda: None)
 
     def post(
@@ -81,13 +81,13 @@ class VLLMServer:
         patient: bool = True,
         before_retry: Callable[[], None] = lambda: None,
     ) -> Any:
-        """Send something and return the answer, read as JSON (None if it is empty).
+        """Send a POST request and return the answer, parsed as JSON (None if it is empty).
 
         Args:
             path: Path and query.
             payload: What to send, as JSON.
-            patient: Whether to try again also if the server answers with an error of its own.
-            before_retry: Called once the server can be reached again; an error of it is final.
+            patient: Whether to retry also after an internal error of the server.
+            before_retry: Called once the server is reachable again; its errors are final.
 
         Raises:
             EngineFailure: The server refused, failed, or was unreachable for too long.
@@ -95,19 +95,19 @@ class VLLMServer:
         return self._ask(path, json.dumps(payload).encode(), patient, before_retry)
 
     def tell(self, path: str, payload: Mapping[str, object]) -> None:
-        """Send something that need not arrive."""
+        """Send a message that need not arrive."""
         with contextlib.suppress(Unanswered):
             self._send(path, json.dumps(payload).encode())
 
     def close(self) -> None:
-        """Give up what is being tried again, and close the connections that nobody uses."""
+        """Abandon retries, and close unused connections."""
         self._closed.set()
         self._connections.close()
 
     def _ask(
         self, path: str, body: bytes | None, patient: bool, before_retry: Callable[[], None]
     ) -> Any:
-        """Ask until there is an answer or patience is used up."""
+        """Retry until there is an answer or patience is used up."""
         kind: type[EngineFailure]
         end, wait = None, FIRST_WAIT
         while True:
@@ -123,7 +123,7 @@ class VLLMServer:
                 kind, problem = EngineFailure, f"it answered {status} to {path}: {_reason(answer)}"
             now = time.monotonic()
             end = now + self._patience if end is None else end
-            # Not a sleep: to close the engine ends the wait of every thread at once.
+            # Not a sleep: closing the engine ends the wait of every thread at once.
             if now >= end or self._closed.wait(min(wait, end - now)):
                 raise kind(
                     f"expected an answer of the vLLM server at {self.url}, but {problem}; start it "
@@ -141,7 +141,7 @@ class VLLMServer:
             return reply.status, reply.body.decode(errors="replace")
 
     def _checked(self, path: str, status: int, answer: Any) -> Any:
-        """Return an answer, unless it is a refusal."""
+        """Return an answer, or raise its error."""
         if status == 404 and not path.startswith("/v1/"):
             raise EngineFailure(
                 f"expected the vLLM server at {self.url} to offer {path.partition('?')[0]}, but it "
@@ -156,7 +156,7 @@ class VLLMServer:
 
 
 def ask_all(servers: Sequence[VLLMServer], ask: Callable[[VLLMServer], T]) -> list[T]:
-    """Ask every server at once, so that none waits for another; returns what each answered.
+    """Query all servers concurrently; return their answers.
 
     An error of one of them is raised when all are done.
     """
@@ -165,7 +165,7 @@ def ask_all(servers: Sequence[VLLMServer], ask: Callable[[VLLMServer], T]) -> li
 
 
 def _reason(answer: Any) -> str:
-    """Return what an error's answer says, in a line."""
+    """Return the message of an error response, in one line."""
     error = answer.get("error", answer) if isinstance(answer, dict) else answer
     text = error.get("message", error) if isinstance(error, dict) else error
     return " ".join(str(text).split())[:300] or "nothing"

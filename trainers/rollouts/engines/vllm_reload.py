@@ -1,4 +1,4 @@
-"""The policy's weights into a vLLM that runs in this process, and its memory between them.
+"""Load the policy's weights into a vLLM engine in this process, and free its memory in between.
 
 Weights go through vLLM's layerwise ``reload_weights`` on every platform: it restores the checkpoint
 layout, loads, processes again (CPU repacking, quantisation) and copies into the tensors that CUDA
@@ -30,24 +30,24 @@ __all__ = ["Reload"]
 
 
 class Reload:
-    """Hands weights to one ``vllm.LLM``.
+    """Loads weights into one ``vllm.LLM``.
 
     Attributes:
         adapter: The adapter to generate with, as vLLM's ``LoRARequest``; None: merged weights.
-        stale: That of the stale policy; None: there is none.
-        broken: Whether a reload failed half way, from which vLLM cannot recover.
+        stale: The stale policy's adapter, or None.
+        broken: Whether a reload failed halfway, from which vLLM cannot recover.
         resting: Whether the engine's memory is freed.
     """
 
     def __init__(
         self, llm: LLM, model: torch.nn.Module, folder: Path, *, tied: bool, served: bool
     ) -> None:
-        """Note where weights come from and go to.
+        """Store source and target of the weights.
 
         Args:
             llm: The ``vllm.LLM``.
             model: The policy, read only if its adapter is served.
-            folder: Folder for files that its workers read.
+            folder: Folder for files read by its workers.
             tied: Whether its embeddings are tied.
             served: Whether its adapter is served beside its base.
         """
@@ -61,7 +61,7 @@ class Reload:
         self._stale_adapters = AdapterFolder(folder / "stale-adapters")
 
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Take over weights, or only the adapter, and forget what was computed before.
+        """Load weights, or only the adapter, and reset the prefix cache.
 
         Raises:
             NotSupported: The engine is generating.
@@ -70,7 +70,7 @@ class Reload:
         if self._served:
             pairs = None if self._based else policy_weights(self._model, merged=False)
         if pairs is not None:
-            pairs = _begun(checked(pairs))  # wrong names show before vLLM is touched
+            pairs = _begun(checked(pairs))  # wrong names raise before vLLM is changed
         if self.resting:
             self._llm.wake_up(tags=["weights"])
         self.broken = True  # until the end
@@ -91,7 +91,7 @@ class Reload:
         self.broken = False
 
     def sync_stale(self, weights: TrainedWeights, version: int) -> None:
-        """Take over the adapter of the stale policy.
+        """Load the adapter of the stale policy.
 
         Raises:
             NotSupported: No adapters are served.
@@ -107,17 +107,17 @@ class Reload:
     def rest(self) -> None:
         """Free the engine's memory; the next ``sync`` fills it again.
 
-        Merged weights are dropped (vLLM's sleep level 2), as the sync brings them anew. The base of
-        a served adapter is not sent again, so it waits in the host's memory (level 1).
+        Merged weights are dropped (vLLM's sleep level 2), because the next sync sends them again.
+        The base of a served adapter is not sent again, so it is kept in host memory (level 1).
         """
         if not self.resting:
             self._llm.sleep(level=1 if self._served else 2)
             self.resting = True
 
     def _reload(self, pairs: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """Load all weights: by reference, or through files if workers have processes of their own.
+        """Load all weights: by reference, or through files if workers are separate processes.
 
-        An error of the stream itself is raised as it is.
+        Errors of the stream itself are raised unchanged.
         """
         config = self._llm.llm_engine.vllm_config
         if config.parallel_config.world_size == 1 or config.load_config.load_format == "dummy":
@@ -135,13 +135,13 @@ class Reload:
     def _replaced(
         self, old: LoRARequest | None, folder: AdapterFolder, version: int
     ) -> LoRARequest:
-        """Let the engine serve the adapter that the policy has now instead of an old one."""
+        """Replace the served adapter by the policy's current one."""
         from vllm.lora.request import LoRARequest
 
         if old is not None:
             self._llm.llm_engine.remove_lora(old.lora_int_id)
         path = folder.write(self._model, version)
-        self._number += 1  # vLLM keeps what it knows under a number
+        self._number += 1  # vLLM caches adapters by number
         adapter = LoRARequest(f"policy-{self._number}", self._number, str(path))
         with explained("load the adapter"):
             self._llm.llm_engine.add_lora(adapter)
@@ -151,6 +151,6 @@ class Reload:
 def _begun(
     pairs: Iterable[tuple[str, torch.Tensor]],
 ) -> Iterable[tuple[str, torch.Tensor]]:
-    """Draw the first of some pairs, which is checked thereby, and put it back."""
+    """Take the first pair, which checks it, and put it back."""
     stream = iter(pairs)
     return itertools.chain([next(stream)], stream)

@@ -20,42 +20,42 @@ if TYPE_CHECKING:
 __all__ = ["ServedAdapter"]
 
 PROBE = "policy-probe"
-"""Name under which servers load an adapter to show that they can."""
+"""Name of the adapter that servers load as a test."""
 
 logger = logging.getLogger(__name__)
 
 
 class ServedAdapter:
-    """Hands the policy's adapter to servers; every process of a run takes part.
+    """Sends the policy's adapter to servers; every process of a run takes part.
 
     Attributes:
-        loaded: What the servers call the adapter that they serve; empty: none.
+        loaded: Name of the served adapter; empty: none.
     """
 
     def __init__(self, servers: Sequence[VLLMServer], folder: Path, whose: str = "policy") -> None:
-        """Choose the folder; it is made when the first adapter is written.
+        """Choose the folder, which is created with the first adapter.
 
         Args:
             servers: The servers.
             folder: The folder.
-            whose: Begins the name that the servers give to the adapter.
+            whose: Prefix of the adapter's name on the servers.
         """
         self._servers, self._adapters, self._whose = servers, AdapterFolder(folder), whose
         self.loaded = ""
 
     def reaches(self, model: torch.nn.Module, lora: Lora, *, by_nccl: bool) -> bool:
-        """Find out whether the servers see the folder, by letting each load an adapter from it.
+        """Test whether the servers see the folder, by letting each load an adapter from it.
 
         Args:
             model: The policy.
-            lora: How adapters are to be served.
+            lora: How adapters are served.
             by_nccl: Whether weights can be sent without a folder.
 
         Returns:
-            Whether they do. If not, the adapter has to be merged and all weights be sent.
+            Whether they do. If not, the adapter must be merged and all weights sent.
 
         Raises:
-            ConfigurationError: They do not, and there is no other way.
+            ConfigurationError: They do not, and there is no alternative.
         """
         path = self._adapters.write(model, 0, main=processes.is_main()).resolve()
         unseen = processes.on_main(lambda: self._unseen(path))
@@ -77,7 +77,7 @@ class ServedAdapter:
         return False
 
     def replace(self, model: PeftModel, version: int) -> None:
-        """Let every server serve the present adapter instead of the last one."""
+        """Let every server replace the last adapter by the current one."""
         name = f"{self._whose}-{version}"
         path = self._adapters.write(model, version, main=processes.is_main()).resolve()
         if processes.is_main():
@@ -85,7 +85,7 @@ class ServedAdapter:
         self.loaded = name
 
     def close(self) -> None:
-        """Let the servers forget the adapter, and delete what was written."""
+        """Let the servers unload the adapter, and delete the folder's files."""
         if self.loaded:
             for server in self._servers:
                 _unload(server, self.loaded)
@@ -93,13 +93,13 @@ class ServedAdapter:
 
     def _swap(self, server: VLLMServer, name: str, path: Path) -> None:
         """Let a server serve one adapter instead of another."""
-        # A run that was killed has left one behind, maybe of the same name.
+        # A killed run may have left an adapter behind, perhaps with the same name.
         for old in filter(None, (self.loaded, name)):
             _unload(server, old)
         _load(server, name, path)
 
     def _unseen(self, path: Path) -> str:
-        """Return what a server says that cannot load an adapter; empty if all can."""
+        """Return the message of a server that cannot load an adapter; empty if all can."""
         try:
             ask_all(self._servers, lambda server: _probe(server, path))
         except EngineFailure as error:
@@ -110,7 +110,7 @@ class ServedAdapter:
 
 
 def _probe(server: VLLMServer, path: Path) -> None:
-    """Let a server load an adapter, and forget it."""
+    """Let a server load and unload an adapter."""
     _unload(server, PROBE)
     _load(server, PROBE, path, patient=False)
     _unload(server, PROBE)
@@ -123,5 +123,5 @@ def _load(server: VLLMServer, name: str, path: Path, *, patient: bool = True) ->
 
 
 def _unload(server: VLLMServer, name: str) -> None:
-    """Let a server forget an adapter, if it has it."""
+    """Let a server unload an adapter, if it has it."""
     server.tell("/v1/unload_lora_adapter", {"lora_name": name})

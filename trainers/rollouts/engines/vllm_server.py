@@ -1,11 +1,11 @@
 """Generation by vLLM servers that the user started, on other devices or nodes.
 
-Token ids travel both ways, so nothing is tokenised twice. Every request is an HTTP request of its
-own with its own seed: a server batches what is in flight, and answers come back as they end.
+Token ids are sent in both directions, so nothing is tokenised twice. Every request is a separate
+HTTP request with its own seed: a server batches the requests in flight, and answers return as they
+finish.
 
-A server begins with other weights than the policy's and may be restarted behind our back, so its
-weights carry the version of the last sync as their name, which is asked for whenever it was out of
-sight.
+A server starts with other weights than the policy's and may be restarted unnoticed, so its weights
+carry the version of the last sync as their name, which is checked after every loss of contact.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ if TYPE_CHECKING:
 __all__ = ["VLLMServerEngine"]
 
 FIRST_WEIGHTS = "default"
-"""What vLLM calls the weights that a server was started with."""
+"""vLLM's name of the weights that a server was started with."""
 IN_TRANSIT = "in-transit"
-"""What they are called while others are on their way."""
+"""Their name while a sync is in progress."""
 ABORTING, PAUSE = 20, 0.1
-"""How often a server that is not idle is asked again, and seconds between two times."""
+"""Maximum polls of a server that is not idle, and seconds between two of them."""
 
 
 class VLLMServerEngine:
     """A ``GenerationEngine`` on vLLM servers.
 
-    Every process of a run asks the servers for itself; the main process sends the weights.
+    Every process of a run queries the servers itself; the main process sends the weights.
 
     Attributes:
         name: ``"vllm-server"``.
@@ -88,9 +88,9 @@ class VLLMServerEngine:
         Args:
             model: The policy (transformers, PEFT or wrapped).
             urls: Addresses of the servers, such as ``http://host:8000``.
-            needs: What the run expects of them. An empty ``model`` stands for one that is written
-                to ``folder`` if no server answers yet.
-            folder: Folder that trainer and servers can read, for weights that do not go by NCCL.
+            needs: The run's requirements. An empty ``model`` means a model that is written to
+                ``folder`` if no server answers yet.
+            folder: Folder that trainer and servers can read, for weights not sent by NCCL.
             patience: Seconds for which a server may be unreachable, at the start and later.
             lora: How adapters of the policy are served; ``auto`` as an adapter if every server was
                 started with ``--enable-lora``, and sees the folder or takes weights by NCCL.
@@ -131,7 +131,7 @@ class VLLMServerEngine:
         )
         self._done: queue.SimpleQueue[tuple[int, int, Completion | BaseException]]
         self._done = queue.SimpleQueue()
-        # An answer to a request that was given up still comes: it is told by the round it is of.
+        # Answers to abandoned requests still arrive; their round identifies them.
         self._round, self.running = 0, 0
 
     @property
@@ -174,7 +174,7 @@ class VLLMServerEngine:
         assert self._pool is not None
         payloads = [self._payload(request, sampling) for request in requests]
         for request, payload in zip(requests, payloads, strict=True):
-            # Turns of an episode, and episodes of a task, share a prefix that one server has.
+            # Turns of an episode, and episodes of a task, share a prefix cached by one server.
             group = request.key if request.group is None else request.group
             at = group % len(self._servers)
             payload["model"] = self._model_of(request, at)
@@ -203,7 +203,7 @@ class VLLMServerEngine:
         return ended
 
     def abort(self) -> None:
-        """Forget all requests in flight; the servers are told, but need not listen."""
+        """Drop all requests in flight; the servers are notified without a guarantee."""
         if self.running:
             for server in self._servers:
                 server.tell("/abort_requests", {})
@@ -211,10 +211,10 @@ class VLLMServerEngine:
         self.running = 0
 
     def _complete(self, round_number: int, key: int, at: int, payload: dict[str, Any]) -> None:
-        """Ask a server for a completion and note what came of it."""
+        """Request a completion from a server and store the result."""
         result: Completion | BaseException
         if round_number != self._round:
-            return  # it was given up before its turn came
+            return  # abandoned before it was sent
         server = self._servers[at]
         try:
             answer = server.post(
@@ -228,7 +228,7 @@ class VLLMServerEngine:
         self._done.put((round_number, key, result))
 
     def _model_of(self, request: Request, at: int) -> str:
-        """Return what a server calls the policy that is to continue a request."""
+        """Return a server's name of the policy for a request."""
         if request.stale and self.stale_version < 0:
             raise NotSupported(
                 "expected a stale policy for requests that ask for it: call sync_stale before."
@@ -236,7 +236,7 @@ class VLLMServerEngine:
         return (self._stale if request.stale else self._served).loaded or self._names[at]
 
     def _payload(self, request: Request, sampling: Sampling) -> dict[str, Any]:
-        """One request in the terms of OpenAI's API and vLLM's additions to it."""
+        """Return a request in OpenAI's API with vLLM's extensions."""
         room = self._needs.context - len(request.prompt)
         if not request.prompt or room < 1:
             raise ConfigurationError(
@@ -248,12 +248,12 @@ class VLLMServerEngine:
             "max_tokens": min(request.max_tokens, room),
             "temperature": 0.0 if sampling.greedy else sampling.temperature,
             "top_p": 1.0 if sampling.greedy else sampling.top_p,
-            # What a model's own generation settings would change otherwise.
+            # Otherwise a model's generation config would change these.
             **{"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0},
             "seed": request.seed if self._seeded and not sampling.greedy else None,
             "stop_token_ids": list(sampling.stop_ids),
             "ignore_eos": True,
-            "logprobs": TOLD if sampling.entropies else 0,  # Of the sampled token in any case.
+            "logprobs": TOLD if sampling.entropies else 0,  # plus the sampled token's, always
             "return_token_ids": True,
             "return_tokens_as_token_ids": True,
         }
@@ -261,16 +261,16 @@ class VLLMServerEngine:
     # -- weights -----------------------------------------------------------------------------------
 
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Send the policy's weights to the servers, which forget what they computed before.
+        """Send the policy's weights to the servers, which reset their caches.
 
         Args:
-            named_params: Pairs as from ``policy_weights(model)``. They are left alone if the
-                servers get adapters; then the base is sent once, to servers that were started with
-                another or have got other weights since.
+            named_params: Pairs as from ``policy_weights(model)``. They are ignored if the servers
+                get adapters; the base is then sent once, to servers that were started with another
+                base or have received other weights since.
             version: Version to report from now on.
 
         Raises:
-            EngineFailure: A server cannot take them over.
+            EngineFailure: A server cannot load them.
             NotSupported: The engine is closed or has requests in flight.
         """
         self._require_open()
@@ -291,8 +291,8 @@ class VLLMServerEngine:
         """Let the servers serve a second adapter; see ``PoolEngine.sync_stale``.
 
         Raises:
-            EngineFailure: A server cannot take it over.
-            NotSupported: The servers get no adapters, or the engine is closed or at work.
+            EngineFailure: A server cannot load it.
+            NotSupported: The servers get no adapters, or the engine is closed or busy.
         """
         self._require_open()
         require_idle(self)
@@ -307,10 +307,10 @@ class VLLMServerEngine:
         self.stale_version = version
 
     def rest(self) -> None:
-        """Do nothing: servers have devices of their own."""
+        """Do nothing: servers have their own devices."""
 
     def close(self) -> None:
-        """Give up what is in flight and leave the servers alone; calling it twice is allowed."""
+        """Abandon requests in flight and leave the servers running; may be called twice."""
         if self._pool is None:
             return
         self.abort()
@@ -324,7 +324,7 @@ class VLLMServerEngine:
             self._transfer.close()
 
     def _send(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Send all weights from the main process; the others take part in gathering them."""
+        """Send all weights from the main process; the others help to gather them."""
         import torch
 
         pairs = checked(with_tied_head(named_params))
@@ -339,14 +339,14 @@ class VLLMServerEngine:
                 self._transfer = NcclTransfer(self._servers, dtype, device)
             else:
                 self._transfer = FolderTransfer(self._folder, dtype)
-        # A run that dies meanwhile leaves servers of which nobody can tell what they have.
+        # If the run dies meanwhile, the weights of its servers are unknown.
         ask_all(self._servers, lambda server: _name_weights(server, IN_TRANSIT))
         self._transfer.send(pairs, version, self._servers)
 
     def _have_base(self) -> bool:
         """Whether every server still has the weights that it was started with: the policy's base.
 
-        A server of the same name on another machine is taken to mean the same model.
+        A model of the same name on another machine is assumed to be the same model.
         """
         name = str(getattr(base_model(self._model).config, "_name_or_path", ""))
         if not name or not all(_is_model(base, name) for base in self._bases):
@@ -354,7 +354,7 @@ class VLLMServerEngine:
         return set(ask_all(self._servers, _weights_of)) == {FIRST_WEIGHTS}
 
     def _check_weights(self, server: VLLMServer, version: str) -> None:
-        """Notice a server that was restarted, and has its first weights again."""
+        """Detect a restarted server, which has its initial weights again."""
         if version != str(self.version):
             raise EngineFailure(
                 f"expected the vLLM server at {server.url} to have the policy's weights of version "
@@ -365,7 +365,7 @@ class VLLMServerEngine:
     # -- checks ------------------------------------------------------------------------------------
 
     def _facts(self, server: VLLMServer) -> dict[str, Any]:
-        """Return how a server is configured, if that fits the run."""
+        """Return a server's configuration, and check that it fits the run."""
         server.get("/v1/models")
         facts: dict[str, Any] = server.get("/server_info?config_format=json")["vllm_config"]
         model = facts["model_config"]
@@ -385,7 +385,7 @@ class VLLMServerEngine:
         return facts
 
     def _decide(self, lora: Lora, rank: int) -> bool:
-        """Decide whether adapters are served as such."""
+        """Decide whether adapters are served unmerged."""
         needs = self._needs
         as_adapter = serves_adapter(lora, self._model, dtype=needs.dtype, on_cpu=needs.on_cpu)
         able = rank >= adapter_rank(self._model) if as_adapter else False
@@ -411,7 +411,7 @@ class VLLMServerEngine:
 
     @staticmethod
     def _on_main(action: Callable[[], object]) -> None:
-        """Do something in the main process alone."""
+        """Run a function in the main process only."""
         if processes.is_main():
             action()
 
@@ -424,21 +424,21 @@ def _is_model(info: Mapping[str, Any], name: str) -> bool:
 
 
 def _weights_of(server: VLLMServer) -> str:
-    """Return what a server calls its weights, trying for as long as it may be unreachable."""
+    """Return a server's name of its weights, retrying within the patience."""
     return str(server.get("/weight_info")["weight_version"])
 
 
 def _name_weights(server: VLLMServer, version: str) -> None:
-    """Tell a server what its weights are called."""
+    """Set a server's name of its weights."""
     server.post("/update_weight_version", {"new_version": version})
 
 
 def _forget(server: VLLMServer, version: int) -> None:
-    """Drop a server's cache and name its weights."""
+    """Reset a server's cache and name its weights."""
     for _ in range(ABORTING):
         if server.post("/reset_prefix_cache", {})["success"]:
             break
-        time.sleep(PAUSE)  # It may still be taking back what was aborted a moment ago.
+        time.sleep(PAUSE)  # It may still be cancelling recently aborted requests.
     else:
         raise EngineFailure(
             f"expected the vLLM server at {server.url} to be idle at a weight sync, but its prefix "
@@ -448,7 +448,7 @@ def _forget(server: VLLMServer, version: int) -> None:
 
 
 def _write_policy(model: torch.nn.Module, folder: Path, needs: ServerNeeds) -> ServerNeeds:
-    """Write a policy that exists nowhere else, for a server to start from."""
+    """Save a policy that exists nowhere else, for a server to start with."""
     import dataclasses
 
     import torch
@@ -462,7 +462,7 @@ def _write_policy(model: torch.nn.Module, folder: Path, needs: ServerNeeds) -> S
 
 
 def _completion(answer: Any, server: VLLMServer, with_entropies: bool) -> Completion:
-    """One answer as ids, log-probabilities, entropies and whether a stop id ended it."""
+    """Convert an answer to a completion."""
     (choice,) = answer["choices"]
     ids, logprobs = choice["token_ids"], choice["logprobs"]["token_logprobs"]
     if not ids or len(ids) != len(logprobs) or choice["finish_reason"] == "abort":
@@ -472,7 +472,7 @@ def _completion(answer: Any, server: VLLMServer, with_entropies: bool) -> Comple
         )
     entropies = []
     if with_entropies:
-        # By token: the sampled one is named twice where it is among the likeliest.
+        # By token, because the sampled one appears twice if it is among the most likely.
         entropies = [
             least_entropy(candidates.values()) for candidates in choice["logprobs"]["top_logprobs"]
         ]

@@ -1,7 +1,7 @@
-"""How the policy's weights travel to a vLLM that holds them in other processes.
+"""Send the policy's weights to a vLLM in other processes.
 
-Through a folder that both sides can read, as a checkpoint that is written and read again; or
-straight from GPU to GPU with NCCL, by vLLM's weight-transfer API.
+Either through a folder that both sides can read, as a checkpoint; or from GPU to GPU with NCCL, by
+vLLM's weight-transfer API.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ __all__ = ["FolderTransfer", "NcclTransfer", "checked", "write_config", "write_w
 PART_BYTES = 1 << 30
 """Maximum bytes of weights that are held at a time on their way."""
 NCCL_PORT = 51216
-"""Port at which the trainer waits for the first server; the next ports are for further servers."""
+"""Port on which the trainer waits for the first server; further servers use the next ports."""
 
 Pairs = Iterable[tuple[str, "torch.Tensor"]]
 
 
 def checked(named_params: Pairs) -> Iterator[tuple[str, torch.Tensor]]:
-    """Pass weights on; refuse those that an engine would not understand.
+    """Pass weights on, checking that an engine can load them.
 
     Raises:
-        ConfigurationError: There is none, one is named like an adapter's, or is quantised.
+        ConfigurationError: There are none, or one belongs to an adapter or is quantised.
     """
     has_weights = False
     for name, tensor in named_params:
@@ -66,7 +66,7 @@ def write_config(model: PreTrainedModel, folder: Path) -> bool:
 
 
 def write_weights(pairs: Pairs, folder: Path, dtype: torch.dtype) -> None:
-    """Write weights in files of bounded size, so that no more than one of them is held."""
+    """Write weights in files of bounded size, so that at most one file's weights are in memory."""
     from safetensors.torch import save_file
 
     for number, part in enumerate(_parts(pairs)):
@@ -78,14 +78,14 @@ class FolderTransfer:
     """Weights go through a folder that the trainer and all servers can read."""
 
     def __init__(self, folder: Path, dtype: torch.dtype) -> None:
-        """Choose the folder; it is made and emptied when weights are sent."""
+        """Choose the folder, which is created and emptied when weights are sent."""
         self._folder, self._dtype = folder.resolve(), dtype
 
     def send(self, pairs: Pairs, version: int, servers: Sequence[VLLMServer]) -> None:
         """Write the weights, let all servers read them at once, and delete them.
 
         Raises:
-            EngineFailure: A server cannot read them, or they are those of another model.
+            EngineFailure: A server cannot read them, or they belong to another model.
         """
         folder = self._folder / f"weights-{version}"
         shutil.rmtree(folder, ignore_errors=True)
@@ -97,7 +97,7 @@ class FolderTransfer:
             shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Do nothing: no weights are left."""
+        """Do nothing: no files are left."""
 
 
 def reload_from(server: VLLMServer, folder: Path) -> None:
@@ -125,7 +125,7 @@ class NcclTransfer:
     def __init__(
         self, servers: Sequence[VLLMServer], dtype: torch.dtype, device: torch.device
     ) -> None:
-        """Join a group with the workers of each server.
+        """Form a process group with the workers of each server.
 
         Raises:
             DependencyNotInstalled: vLLM, which holds the NCCL bindings, is absent here.
@@ -150,11 +150,11 @@ class NcclTransfer:
                 updates.enter_context(client.weight_update())
             for part in _parts(pairs):
                 ready = [(name, tensor.to(self._device, self._dtype)) for name, tensor in part]
-                # A call returns when its server has taken the part over.
+                # A call returns when its server has received the part.
                 list(pool.map(lambda client, part=ready: self._give(client, part), self._clients))
 
     def _give(self, client: VLLMClient, part: Sequence[tuple[str, torch.Tensor]]) -> None:
-        """Give a part to a server, in a thread, which begins on the first GPU."""
+        """Send a part to a server, in a thread, which starts on the first GPU."""
         import torch
 
         if torch.device(self._device).type == "cuda":
@@ -170,7 +170,7 @@ class NcclTransfer:
 
 
 def _parts(pairs: Pairs) -> Iterator[list[tuple[str, torch.Tensor]]]:
-    """Divide a stream of weights into lists of bounded size."""
+    """Split a stream of weights into lists of bounded size."""
     part: list[tuple[str, torch.Tensor]] = []
     size = 0
     for name, tensor in pairs:
@@ -184,7 +184,7 @@ def _parts(pairs: Pairs) -> Iterator[list[tuple[str, torch.Tensor]]]:
 
 
 def _unshared(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Copy tensors that share memory with another, such as a tied head, as files cannot say so."""
+    """Copy tensors that share memory, such as a tied head, which files cannot express."""
     pointers: set[int] = set()
     out = {}
     for name, tensor in tensors.items():
