@@ -115,7 +115,7 @@ class Session:
         watched = isinstance(env, Recorder) and record is None
         self._recorder: Recorder = env if watched else Recorder(env, record)  # type: ignore[assignment]
         self._on_output, self._end_when = on_output, end_when
-        # Reentrant: `call` ends the episode while it holds the lock, and so does `fail`.
+        # Reentrant, because `call` and `fail` end the episode while they hold the lock.
         self._lock = threading.RLock()
         observation, info = self._recorder.reset(seed=seed, options=options)
         self.goal = str(info["goal"])
@@ -124,7 +124,7 @@ class Session:
         """The episode after its reset and after each turn, see `agentgym.policies.play`."""
         self._late = 0
 
-    # -- what an agent is given ------------------------------------------------------------------
+    # -- for the agent ---------------------------------------------------------------------------
 
     @property
     def instruction(self) -> str:
@@ -270,7 +270,7 @@ class Session:
                 self._recorder.end(StopReason.ERROR.value, str(failure))
                 self.moments.append(self._last._replace(action=None, reward=0.0, failure=failure))
 
-    # -- how it went -----------------------------------------------------------------------------
+    # -- result of the episode -------------------------------------------------------------------
 
     @property
     def over(self) -> bool:
@@ -323,7 +323,7 @@ class Session:
         return self.moments[-1]
 
     def _ended(self) -> str:
-        """Say that the episode is over; a score is no agent's to see."""
+        """Return that the episode is over, without the score, which an agent must not see."""
         return f"The episode is over ({self.stop_reason}): further calls change nothing."
 
     def __enter__(self) -> Session:
@@ -336,7 +336,7 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        """End the episode; `agentgym.policies.failures` says what an error of the agent means.
+        """End the episode; `agentgym.policies.failures` classifies the agent's error.
 
         An agent that stops by itself, with `PolicyStopped`, has said all there is to say.
         """
@@ -413,7 +413,7 @@ def play_agent(
         session.end()
         raise
     except Exception as error:
-        # What a wait raises that we ended ourselves is nobody's failure.
+        # An exception caused by cancelling the agent's wait is not a failure.
         if cancelled is None or not cancelled():
             session.fail(policy_end(error, "the agent"))
     session.end()
@@ -431,11 +431,11 @@ def call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:
         An action in the grammar ``tool_call``.
     """
     if not isinstance(arguments, str):
-        # Frameworks fill in None for what the model left out.
+        # Frameworks pass None for arguments that the model left out.
         present = {key: value for key, value in (arguments or {}).items() if value is not None}
         arguments = json.dumps(present, default=str)
     payload = f'{{"name": {json.dumps(str(name))}, "arguments": {arguments or "{}"}}}'
-    # Neither thinking nor the end of the call may be found inside of it.
+    # Escape "<", so that the parser finds no thinking and no end of the call inside the JSON.
     return f"<tool_call>{payload.replace('<', chr(92) + 'u003c')}</tool_call>"
 
 

@@ -49,10 +49,10 @@ def tool_function(
             default=inspect.Parameter.empty if param.required else None,
             annotation=hints[_python_name(param.name)],
         )
-        # Those that may be left out stand last, as Python demands.
+        # Python requires parameters with defaults to come last.
         for param in sorted(spec.params, key=lambda param: not param.required)
     ]
-    # Rebind what `tool` closes over: positional arguments come in the order of the signature.
+    # Positional arguments come in the order of this signature, so bind them by it.
     names = {parameter.name: names[parameter.name] for parameter in parameters}
     tool.__name__ = tool.__qualname__ = _python_name(spec.name)
     tool.__doc__ = _docstring(spec, names)

@@ -10,7 +10,7 @@ from agentgym.conversation.prompt import Past, Prompt, SeenTurn
 
 
 class _Exchange(NamedTuple):
-    """An observation and its answer, as they are shown again."""
+    """An observation and its answer, in the form in which later prompts contain them."""
 
     text: str
     """Text of the user message."""
@@ -56,7 +56,7 @@ class Conversation:
         """Return all messages of the next request.
 
         Args:
-            turn: What the policy sees now.
+            turn: The current turn, as the policy sees it.
         """
         opening, now = self.prompt.opening(self._task), self.text(turn)
         if self.prompt.layout.kind == "step" or not self._exchanges:
@@ -64,7 +64,7 @@ class Conversation:
         messages = [*opening, {"role": "user", "content": self._exchanges[0].text}]
         recent = self.prompt.recent(self._exchanges)
         after = [exchange.text for exchange in recent[1:]]
-        # Behind each answer stands what it led to: the next exchange's text, or what is said now.
+        # Each answer is followed by its result: the next exchange's text, or the current one.
         for exchange, reply in zip(recent, [*after, now], strict=False):
             messages += [dict(exchange.answer), *_write_replies(reply, exchange.results)]
         return messages
@@ -79,9 +79,9 @@ class Conversation:
         """Append a turn.
 
         Args:
-            turn: What the policy saw.
+            turn: The turn, as the policy saw it.
             text: The complete response, as passed to the environment.
-            answer: The message of the assistant, if it holds more than this text.
+            answer: The assistant's message, if it contains more than this text.
             results: For a response with tool calls, the fields of the tool-result messages besides
                 their content; the first of these messages carries the environment's answer.
         """
@@ -96,7 +96,7 @@ NOT_CARRIED_OUT = "Not carried out: only the first call of an answer is."
 
 
 def _write_replies(text: str, results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what the user says, as the results of the calls before it if there were any."""
+    """Return an observation as a user message, or as the results of the preceding tool calls."""
     if not results:
         return [{"role": "user", "content": text}]
     contents = [text, *[NOT_CARRIED_OUT] * (len(results) - 1)]

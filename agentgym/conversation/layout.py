@@ -37,7 +37,7 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
         template: Text with fields such as ``{task}``.
         values: One value for each field.
     """
-    # Not str.format: a template may hold other braces, and a field must reach no attribute.
+    # Not str.format: templates may contain other braces, and str.format can read attributes.
     return _FIELD.sub(lambda match: str(values[match[1]]), template)
 
 
@@ -78,7 +78,7 @@ class Shot:
     turns: tuple[ShotTurn, ...]
     """The turns, in order."""
     result: str = ""
-    """What the environment answered to the last action."""
+    """Observation after the last action."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Layout:
                     f"expected the role of an opening message to be one of {', '.join(ROLES)}; "
                     f"got {opening.role!r:.80}"
                 )
-        # With turns, the answer before the last observation is what that one is a reply to.
+        # With turns, the window must include the answer to which the last observation replies.
         for name, low in (("window", int(self.kind == "turns")), ("longest", 1)):
             value = getattr(self, name)
             if value is not None and value < low:
@@ -227,7 +227,7 @@ class Layout:
         return self if window is None else replace(self, window=window)
 
     def with_shots(self, shots: Sequence[Shot]) -> Layout:
-        """Return the layout with other worked examples; it keeps of them what it shows."""
+        """Return the layout with other worked examples, reduced to the parts that it shows."""
         if not self.lists_actions:
             shots = [
                 replace(shot, turns=tuple(replace(turn, admissible=()) for turn in shot.turns))

@@ -22,14 +22,14 @@ from agentgym.errors import ConfigurationError
 
 
 class SeenTurn(NamedTuple):
-    """What a policy sees in one turn."""
+    """The information that a policy sees in one turn."""
 
     observation: str
     """The environment's text."""
     admissible: Sequence[str] = ()
     """Admissible actions, in the environment's grammar."""
     reason: str = ""
-    """Why the last action was invalid, where the environment says so in the info dict."""
+    """Why the last action was invalid, if the info dict contains the reason."""
     agent: str = ""
     """The agent that acts next, if the policy plays several (`agentgym.core.delegation`)."""
     agent_task: str = ""
@@ -64,7 +64,7 @@ class Past(NamedTuple):
     """A completed turn."""
 
     turn: SeenTurn
-    """What the policy saw before it acted."""
+    """Observation before the action."""
     answer: str
     """Its whole answer."""
 
@@ -85,7 +85,7 @@ class Prompt:
     """Returns the native action in a text of the environment's grammar, or an empty text. Default:
     the environment's grammar is the native one."""
     name: str = "default"
-    """What the layout is called in reports."""
+    """Name of the layout in reports."""
     instructions: str = ""
     """Text that begins the system message, before the text of the layout."""
     calls_tools: bool = False
@@ -98,7 +98,7 @@ class Prompt:
         Args:
             env: The environment, or another one with the same actions; it may be closed afterwards.
             layout: The layout.
-            name: What the layout is called in reports.
+            name: Name of the layout in reports.
         """
         language = env.spoken
         return cls(layout, env.action_prompt(), lambda text: language.read(text).native, name)
@@ -134,7 +134,7 @@ class Prompt:
             horizon: Maximum number of turns of the episode, if known.
 
         Raises:
-            ConfigurationError: The layout has its own opening, which says how to act.
+            ConfigurationError: The layout has its own opening, which explains actions as text.
         """
         if self.layout.opening != DEFAULT.opening or self.layout.kind != DEFAULT.kind:
             raise ConfigurationError(
@@ -202,7 +202,7 @@ class Prompt:
         Args:
             task: The task in words.
             turns: Earlier turns.
-            turn: What the policy sees in this turn.
+            turn: The current turn, as the policy sees it.
         """
         layout = self.layout
         template = layout.later if turns else layout.first
@@ -221,7 +221,7 @@ class Prompt:
     def _filled(
         self, template: str, task: str, count: int, turn: SeenTurn, recent: Sequence[Past]
     ) -> str:
-        """Put a turn into a template; what is not in it is not computed."""
+        """Fill a template with a turn; values of unused fields are not computed."""
         layout = self.layout
         observation = layout.observation.write(self._observation(turn), task)
         if template == BARE.later:  # so in most turns of training, whose time counts

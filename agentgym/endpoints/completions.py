@@ -181,7 +181,7 @@ def _finish_reason(choice: Mapping[str, Any]) -> str:
 
 
 def _answered(completion: ChatCompletion) -> ChatCompletion | EndpointFault:
-    """Return a completion in which the model says anything at all, thinking included."""
+    """Return a completion if it has content (thinking counts); otherwise the fault."""
     message, reason = completion.message, completion.finish_reason
     text = content_text(message.get("content"))
     if reason == "content_filter":

@@ -110,7 +110,7 @@ class Endpoint:
             answer = waits.run(partial(self._ask, adapted))
             if isinstance(answer, ChatCompletion):
                 return answer
-            # No retry is counted: the endpoint answered, and says what it does not take.
+            # Not counted as a retry: the endpoint works, and has named a field that it rejects.
             if self._learn(adapted, answer):
                 continue
             if not answer.passing or retries == self._config.retries:
@@ -119,7 +119,7 @@ class Endpoint:
             retries += 1
 
     def _adapted(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the request without what the endpoint is known to refuse."""
+        """Return the request without the fields that the endpoint has rejected before."""
         adapted = {**request, "extra_body": dict(request.get("extra_body") or {})}
         if self._refuses_max_tokens:
             # In the body, because old clients have no argument of the name.
@@ -143,7 +143,7 @@ class Endpoint:
         if automatic and "max_tokens" in request and fault.disowns("max_tokens"):
             self._refuses_max_tokens = True
             return True
-        # Some endpoints do not take back what they add to their own answers.
+        # Some endpoints reject the non-standard fields of their own answers.
         added = {name for message in request["messages"] for name in message} - ESSENTIAL_FIELDS
         refused = {name for name in added if fault.disowns(name)}
         self._refused_fields |= refused
@@ -166,7 +166,7 @@ class Endpoint:
             return streamed(self._pieces(events))
 
     def _pieces(self, events: Any) -> Iterator[Any]:
-        """Yield the client's pieces as parsed JSON, and at last what broke the stream, if any."""
+        """Yield the stream's chunks as parsed JSON, then the error that broke it, if any."""
         try:
             for event in events:
                 convert = getattr(event, "to_dict", None)
@@ -224,7 +224,7 @@ def _bound(config: EndpointConfig, response: Any) -> None:
 
 
 def _key(config: EndpointConfig) -> str:
-    """Read the key from the environment; the messages never hold it."""
+    """Read the key from the environment; error messages never contain it."""
     key = os.environ.get(config.api_key_env, "").strip()
     if not key and config.base_url is None and not os.environ.get("OPENAI_BASE_URL"):
         raise ConfigurationError(

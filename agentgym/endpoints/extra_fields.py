@@ -20,7 +20,7 @@ FUNCTION_FIELDS = frozenset({"name", "arguments"})
 LONGEST_EXTRA = 1 << 18
 """Maximum number of characters of JSON that are sent back of one message or call."""
 DEEPEST = 32
-"""Maximum depth of what is sent back."""
+"""Maximum nesting of fields that are sent back."""
 _MARKS = frozenset({"index", "type", "id", "format", "role", "name"})
 """Fields of a piece that name what it belongs to; they are no texts that continue."""
 
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 def extra_fields(values: Mapping[str, Any], standard: frozenset[str]) -> dict[str, Any]:
-    """Return the fields that an endpoint adds, but those that are null or nested too deeply."""
+    """Return an endpoint's non-standard fields, except null and too deeply nested ones."""
     return {
         name: value
         for name, value in values.items()
@@ -50,7 +50,7 @@ def bounded_fields(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merge(fields: dict[str, Any], piece: Mapping[str, Any]) -> int:
-    """Add the next piece of streamed fields to what came before.
+    """Merge the next chunk of streamed fields into the earlier ones.
 
     Texts continue, entries of lists that have an ``index`` are merged by it, and all else is
     replaced.

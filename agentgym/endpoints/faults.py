@@ -20,7 +20,7 @@ LONGEST_WAIT = 120.0
 PASSING = (408, 409, 429)
 """Statuses below 500 after which a request may succeed when it is sent again."""
 OF_THE_CALLER = (401, 403, 408, 409, 429)
-"""Statuses below 500 that are about who asks and how often, not about what was asked."""
+"""Statuses below 500 that concern credentials or rate limits, not the content of the request."""
 REFUSING = (400, 404, 405, 415, 422, 501)
 """Statuses that may be about a field of the request."""
 LASTING = ("insufficient_quota", "content_filter", "context_length_exceeded")
@@ -64,7 +64,7 @@ _ABOUT = {
 }
 """Words for a field other than its name."""
 _NEEDED = {"model", "messages", "extra_body"}
-"""What no request can leave out."""
+"""Fields that no request can leave out."""
 
 
 class Cause(Enum):
@@ -185,7 +185,7 @@ def status_fault(
         status: Status of HTTP; None if the error came in the body of an answer.
         body: The error as parsed JSON, or as text.
         headers: Headers of the answer.
-        text: What to show if the body says nothing.
+        text: Text to show if the body has no message.
     """
     error = _error_of(body)
     message = error.get("message")
@@ -267,7 +267,7 @@ def remedy(fault: EndpointFault, request: Mapping[str, Any], config: EndpointCon
 
 
 def _without(name: str, config: EndpointConfig) -> str:
-    """Say how to leave a field out that an endpoint refuses."""
+    """Explain how to leave out a field that an endpoint rejects."""
     if name in LIMIT_NAMES:
         return (
             f"the endpoint refuses {name}={config.max_tokens}: change `max_tokens`, or the name "

@@ -57,10 +57,10 @@ class SessionEnv(TextEnv[Saved]):
             self._resume(session_state)
 
     def _find_again(self) -> None:
-        """Find what the family left out besides, because every process has it."""
+        """Restore data that the family left out of pickles because every process has it."""
 
     def _resume(self, state: Any) -> None:
-        """Go on from the state of a session; a family overrides it whose snapshots hold more."""
+        """Restore a session's state; override it if snapshots contain more."""
         self._restore(state)
 
 

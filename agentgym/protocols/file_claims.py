@@ -1,4 +1,4 @@
-"""What the file of a protocol names, for `agentgym.trust`."""
+"""The claims of a protocol file, for `agentgym.trust`."""
 
 from __future__ import annotations
 

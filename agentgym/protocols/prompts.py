@@ -1,4 +1,4 @@
-"""The prompts that a user can choose by name: those of the suite, and those of protocols."""
+"""The prompts that a user can choose by name: built-in ones, and those of protocols."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def find_prompt(prompt: str | Path, env: str) -> NamedPrompt:
         env: Short name, id or ``MODULE:ID`` of the environment.
 
     Raises:
-        ConfigurationError: There is none of this name, or it says nothing of this environment.
+        ConfigurationError: There is no such prompt, or it does not cover this environment.
         DataError: Its file cannot be read.
     """
     if str(prompt) in HOUSE:

@@ -1,4 +1,4 @@
-"""Reading a protocol from its file, and finding those of the package.
+"""Read a protocol from its file, and find the bundled protocols.
 
 A protocol is a TOML file:
 
@@ -75,7 +75,7 @@ FORMAT = "agentgym.protocol/1"
 BUNDLED = Path(__file__).parent / "files"
 """The protocols of the package."""
 LARGEST = 1 << 20
-"""Most bytes of a file."""
+"""Maximum size of a file, in bytes."""
 HEAD = ("format", "name", "about", "sources", "differences")
 
 

@@ -12,7 +12,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.typed_json import read_json
 
 VALUES = ("score", "success")
-"""What a figure may be the mean of."""
+"""Quantities of which a figure can be the mean."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class ProtocolFigure:
     name: str
     """Its name there."""
     value: str = "success"
-    """What it is the mean of, one of `VALUES`."""
+    """The averaged quantity, one of `VALUES`."""
     scale: float = 1.0
-    """What the mean is multiplied by: 100 where the paper prints percentages."""
+    """Factor of the mean: 100 if the paper prints percentages."""
     where: Mapping[str, str] = field(default_factory=dict)
     """Labels of the tasks that it is about, such as ``task_type``; all tasks if it is empty."""
 
@@ -60,7 +60,7 @@ class Items:
     """The names that a paper has for the tasks: a prefix and a number."""
 
     prefix: str
-    """What stands before the number."""
+    """Text before the number."""
     order: tuple[str, ...] = ()
     """The numbers count the tasks of these splits, one after the other."""
     task_id: str = ""
@@ -70,7 +70,7 @@ class Items:
     listed_in: str = ""
     """Where the list of the items that are played is to be had, if it is not here."""
     count: int | None = None
-    """How many items are played."""
+    """Number of items to play."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Protocol:
     name: str
     """Its name."""
     about: str
-    """What it is, in a sentence."""
+    """Description in one sentence."""
     sources: tuple[str, ...]
     """Paper and code that it follows."""
     differences: tuple[str, ...]
@@ -138,7 +138,7 @@ class Protocol:
             env_id: Its id.
 
         Raises:
-            ConfigurationError: The protocol says nothing of it.
+            ConfigurationError: The protocol does not cover it.
         """
         for key in (env_name, env_id):
             if key in self.setups:
@@ -171,7 +171,7 @@ class ProtocolUse:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ProtocolUse:
-        """Read what ``dataclasses.asdict`` wrote.
+        """Read the output of ``dataclasses.asdict``.
 
         Raises:
             ConfigurationError: A figure is of something that episodes do not have.

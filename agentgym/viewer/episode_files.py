@@ -23,7 +23,7 @@ TRAINING = "training"
 PAGES = (".html", ".htm")
 """How pages end, which are written and not read."""
 NAMED = 20
-"""Most folders that an error names."""
+"""Maximum number of folders in an error message."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class EpisodesFile:
     path: Path
     """The file."""
     part: str = ""
-    """What it is of its run, such as ``training`` or ``rl``; empty if it is all."""
+    """Part of its run, such as ``training`` or ``rl``; empty if the run has only one part."""
     episodes: int = 0
     """Episodes read."""
     skipped: int = 0
@@ -125,7 +125,7 @@ class _Evaluation(TypedDict):
 
 
 def _planned(path: Path) -> int | None:
-    """Return how many episodes the evaluation plays that writes a file; None if there is none."""
+    """Return the planned number of episodes of a file's evaluation; None if unknown."""
     if path.name != EPISODES:
         return None
     try:
@@ -137,7 +137,7 @@ def _planned(path: Path) -> int | None:
 
 
 def is_html(path: Path) -> bool:
-    """Return whether a path is named as a page is, and so holds nothing to read."""
+    """Return whether a path has the name of an HTML page, which contains no episodes."""
     return path.suffix.lower() in PAGES and not path.is_dir()
 
 
@@ -156,7 +156,7 @@ def _of_folder(path: Path) -> list[EpisodesFile]:
 
 
 def _advice(path: Path) -> str:
-    """Say which folders in a folder hold episodes, or how to get some."""
+    """Name the subfolders with episodes, or explain how to record some."""
     inside = _below([path]) or _below(folder for folder in path.iterdir() if folder.is_dir())
     if not inside:
         return "agentgym eval --out FOLDER writes such a folder"
@@ -175,5 +175,5 @@ def _below(folders: Iterable[Path]) -> list[Path]:
 
 
 def _encode_name(name: str) -> str:
-    """Return a name of a file as text that an address can hold."""
+    """Return a file's name as text that a URL can contain."""
     return name.encode("utf-8", "replace").decode()

@@ -9,9 +9,9 @@ from agentgym.episodes import Episode, Turn
 from agentgym.episodes.recorder import UNUSED
 
 GOAL_CHARS = 1000
-"""Characters of a goal that the list holds, in which its filter searches."""
+"""Maximum number of characters of a goal in the list; its filter searches these."""
 ERROR_CHARS = 300
-"""Characters of an error that the list holds."""
+"""Maximum number of characters of an error in the list."""
 SHARED = ("env_kwargs", "packages", "hooks", "reward_hooks", "not_stored", "panel_sha256")
 """Fields that the episodes of a file mostly have in common; each value is embedded once."""
 LEFT_OUT = ("rng", "rng_key", "start", "turns", *SHARED)
@@ -69,14 +69,14 @@ def _turn(turn: Turn) -> dict[str, Any]:
 
 
 def _tokens(outputs: Iterable[Mapping[str, Any]]) -> int | None:
-    """Count what a model read and wrote; None where nothing says it."""
+    """Count the tokens that a model read and wrote; None if unknown."""
     pairs = [(output.get("prompt_tokens"), output.get("completion_tokens")) for output in outputs]
     counts = [number for pair in pairs for number in pair if number is not None]
     return sum(counts) if counts else None
 
 
 def _terms(turns: Iterable[Turn]) -> Mapping[str, float]:
-    """Sum the reward terms over the turns, in the order in which they first stand."""
+    """Sum the reward terms over the turns, in the order of their first occurrence."""
     parts: dict[str, list[float]] = {}
     for turn in turns:
         for name, part in _parts(turn):
@@ -85,7 +85,7 @@ def _terms(turns: Iterable[Turn]) -> Mapping[str, float]:
 
 
 def _parts(turn: Turn) -> Iterable[tuple[str, float]]:
-    """Yield the terms of a turn that are numbers; a record of others may hold anything."""
+    """Yield a turn's numeric reward terms; a third-party record may contain other values."""
     for name, part in turn.reward_terms.items():
         if isinstance(part, (int, float)):
             yield name, part

@@ -115,7 +115,7 @@ def _read(
 
 
 def _facts(run: RunFiles) -> dict[str, Any]:
-    """Say what the page shows of a run besides its episodes."""
+    """Return the data of a run that the page shows besides its episodes."""
     sources = [
         {
             "file": source.path.name,
@@ -150,7 +150,7 @@ def _fill(title: str, data: str) -> bytes:
         "script": script,
         "data": data,
     }
-    # In one pass: what has been put in is not looked at again.
+    # In one pass, so that inserted text is not searched for further placeholders.
     return re.sub(
         r"\{\{([a-z-]+)\}\}", lambda mark: contents[mark[1]], _static("viewer.html")
     ).encode()

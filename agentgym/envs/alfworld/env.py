@@ -156,7 +156,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
         )
         self.expert = self._tasks.expert
         super().__init__(self._tasks, horizon=horizon, **kwargs)
-        self._tasks.len(self.split)  # damaged data is told here, not in the middle of a run
+        self._tasks.len(self.split)  # damaged data raises here and not in the middle of a run
 
     def close(self) -> None:
         """Release the original engine, if there is one."""
@@ -198,7 +198,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
         )
 
     def _admissible_again(self, state: Any) -> Sequence[str]:
-        """Return to a state; list what is admissible there."""
+        """Return to a state, and list its admissible commands."""
         self._restore(state)
         return self.session.admissible()
 

@@ -1,4 +1,4 @@
-"""A game that is being played in one of the engines, with the experts beside it."""
+"""A running game in one of the engines, with its experts."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class GameSnapshot(NamedTuple):
     """A game at one point, as :meth:`GameSession.snapshot` returns it."""
 
     engine: str
-    """Where it was played."""
+    """Name of the engine."""
     expert: str
-    """Whose plan was followed."""
+    """Name of the expert."""
     state: HouseholdState
     """State of the native engine."""
     plan_length: int | None
     """Length of the shortest plan from the start."""
     experts: tuple[dict[str, Any], ...]
-    """What the experts knew."""
+    """State of the experts."""
     original: Any
-    """What the original engine needs; None without it."""
+    """State of the original engine; None without it."""
 
 
 class GameSession:
@@ -95,11 +95,11 @@ class GameSession:
         return answer, action is not None, won
 
     def refusal(self, command: str) -> str:
-        """Say why a command that is not admissible does nothing, from what the player can see."""
+        """Explain why an inadmissible command does nothing, using only visible information."""
         return refusal(self.native, command)
 
     def turns_left(self) -> int | None:
-        """Return how many turns the chosen expert needs from here; None if it cannot win."""
+        """Return the number of turns that the chosen expert still needs; None if it cannot win."""
         plan = self._active_expert.plan(self.native)
         return None if plan is None else len(plan)
 
@@ -109,7 +109,7 @@ class GameSession:
         return plan[0] if plan else None
 
     def expert_command(self) -> str | None:
-        """Return what the chosen expert does now; None if the game is won or it cannot win."""
+        """Return the chosen expert's next command; None if the game is won or cannot be won."""
         plan = self._active_expert.plan(self.native)
         return plan[0] if plan else None
 
@@ -146,7 +146,7 @@ class GameSession:
         """
         household = shared_household(game)
         self._check(household, snapshot)
-        # First what can fail, so that a failure leaves the game as it was.
+        # The steps that can fail come first, so that a failure leaves the game unchanged.
         if self.engine != "native":
             if self._original is None:
                 self._original = open_original(game)
@@ -165,7 +165,7 @@ class GameSession:
             self._original = None
 
     def _begin(self) -> None:
-        """Make experts that know nothing yet; the shortest plan is always needed, for progress."""
+        """Make experts in their initial state; the shortest plan is always needed, for progress."""
         self._shortest = OracleExpert()
         self._active_expert: Expert = self._shortest
         self._experts: tuple[Expert, ...] = (self._shortest,)
@@ -174,7 +174,7 @@ class GameSession:
             self._experts = (self._shortest, self._active_expert)
 
     def _check(self, household: Household, snapshot: Any) -> None:
-        """Refuse what :meth:`snapshot` has not returned for this engine, expert and game."""
+        """Raise unless a snapshot belongs to this engine, expert and game."""
         expectation = f"a snapshot of engine={self.engine!r} with expert={self.expert!r}"
         if not isinstance(snapshot, GameSnapshot):
             raise ConfigurationError(f"expected {expectation}, got {type(snapshot).__name__}")

@@ -145,7 +145,7 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
         )
         rows = session.result.rows if session.result else ()
         cells = [write_cell(cell) for row in rows[: OFFERED + 1] for cell in row]
-        # After one look nobody has found out anything.
+        # A single query has not revealed anything yet.
         if len(session.steps) > 1 and len(cells) <= OFFERED:
             offered += dict.fromkeys(
                 f"answer[{cell}]" for cell in cells if cell.strip() and "]" not in cell
@@ -153,7 +153,7 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
         return offered
 
     def _state(self) -> str:
-        # What was carried out, and nothing hidden.
+        # The executed actions only: hidden facts must not enter the state key.
         done = [[step.action, step.argument] for step in self.session.steps]
         return f"{self.task.id} {done!r}"
 

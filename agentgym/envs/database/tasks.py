@@ -82,7 +82,7 @@ def _read(
     data: Tables, questions: str | os.PathLike[str] | None
 ) -> tuple[str, Mapping[str, tuple[Problem, ...]]]:
     """Return the name and the problems of data of the user's own."""
-    # Imported here: nobody needs it for generated tasks.
+    # Imported here, because generated tasks do not need it.
     from agentgym.envs.database.official.records import read_problems
 
     if questions is not None:

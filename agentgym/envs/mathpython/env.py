@@ -31,7 +31,7 @@ CALCULATED = (
     "Give the final answer, which ends the episode: a calculated value such as 42, -7/3 or 0.25, "
     "or several with commas between them; no formula, and fractions in lowest terms."
 )
-"""What the answer of a generated problem is, in prompts."""
+"""Form of the answer to a generated problem, for prompts."""
 MOST_OFFERED = 4
 """Maximum number of the question's numbers that the admissible calls use."""
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?:/\d{1,12})?(?![\w/]|\.\d)")
@@ -102,7 +102,7 @@ class MathPythonEnv(ToolEnv):
         if generated:
             self.answer_description = CALCULATED
         worth = partial(_worth, lowest_form=generated)
-        # No tool needs a limit of its own: Python has the sandbox's, and arithmetic is bounded.
+        # No time limit per tool: the sandbox limits Python, and the calculator is bounded.
         super().__init__(self._make_tools, tasks, worth, timeout=None, horizon=horizon, **kwargs)
 
     def _make_tools(self) -> MathTools:

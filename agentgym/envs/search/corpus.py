@@ -42,31 +42,31 @@ GENERATED = "generated"
 LARGEST_FILE = 1 << 28
 """Bytes of a corpus of one's own up to which an index is built without being asked for."""
 INDEX_VERSION = 1
-"""Raise it when the content of a cached index changes otherwise than by what it is named by."""
+"""Version of cached indexes: raise it if their content changes for the same cache key."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class CorpusConfig:
-    """Everything that decides what is searched."""
+    """The settings that determine the searched corpus."""
 
     corpus: Any = GENERATED
     """:data:`GENERATED`, the path of files or of an index folder, or a retriever."""
     size: int = 20_000
     """Passages of the generated encyclopaedia."""
     difficulty: str | GeneratorConfig = "medium"
-    """How it is written."""
+    """Difficulty of the generated encyclopaedia, or its generator's configuration."""
     seed: int = 0
     """Seed of its universe."""
     shared_corpus: bool = False
     """Whether all splits have one universe."""
     index: str = "bm25"
-    """What indexes it."""
+    """Kind of index."""
     retriever_url: str | None = None
     """A search server, to be asked instead of an index."""
     dialect: str = "search-r1"
-    """What the server speaks."""
+    """Protocol of the search server."""
 
     def __post_init__(self) -> None:
         """Validate.
@@ -181,14 +181,14 @@ class GeneratedLibrary(Library):
         self._generators: dict[str, QuestionGenerator] = {}
         self._indices: dict[str, Retriever] = {}
         self.name = f"{config.difficulty.name}-{config.size}-{config.seed}"
-        """What the encyclopaedia is called in task ids."""
+        """Name of the encyclopaedia in task ids."""
         if self.shared:
             self.name += "-shared"
         if config.index != INDEXES[0]:
             self.name += f"-{config.index}"
 
     def retriever(self, split: str) -> Retriever:
-        """Return what searches a split's universe: the server, or the index of its passages."""
+        """Return the retriever of a split's universe: the server, or the index of its passages."""
         return self._remote if self._remote is not None else self.index(split)
 
     def identity(self, split: str) -> str:
@@ -225,7 +225,7 @@ class GeneratedLibrary(Library):
             return index
 
     def _home(self, split: str) -> str:
-        """Return the split whose universe is searched."""
+        """Return the split with the universe that is searched."""
         return SPLITS[0] if self.shared else split
 
 
@@ -233,8 +233,8 @@ class SingleLibrary(Library):
     """One corpus for all splits.
 
     Args:
-        retriever: What searches it.
-        identity: What its content is called.
+        retriever: The retriever.
+        identity: Identifies its content.
     """
 
     def __init__(self, retriever: Retriever, identity: str) -> None:
@@ -242,7 +242,7 @@ class SingleLibrary(Library):
         self._identity = identity
 
     def retriever(self, split: str) -> Retriever:
-        """Return what searches the corpus."""
+        """Return the retriever of the corpus."""
         return self._retriever
 
     def identity(self, split: str) -> str:
@@ -277,9 +277,9 @@ def cached_index(key: Any, passages: Callable[[], Iterable[Passage]], index: str
     """Open the index of some passages, which is built and kept on first use.
 
     Args:
-        key: JSON value that decides what the passages are.
+        key: JSON value that determines the passages.
         passages: Gives the passages; only called to build the index.
-        index: What indexes them.
+        index: Kind of index.
     """
     name = json.dumps([INDEX_VERSION, index, key])
     folder = entry_path("search", "index", name)

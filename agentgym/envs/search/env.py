@@ -40,7 +40,7 @@ REWARDS = ("sparse", *MEASURES[1:])
 """What a final answer earns: 1 for an exact match (``em`` of the details), or another measure."""
 MOST_SHOWN = 50
 LARGEST_BLOCK = OBSERVATION_LENGTH - 4096
-"""Most characters of an information block; the rest is for question and notices."""
+"""Maximum number of characters of an information block; the rest is for question and notices."""
 
 
 class SearchEnv(SessionEnv[SearchSession]):
@@ -131,7 +131,7 @@ class SearchEnv(SessionEnv[SearchSession]):
         super().__init__(self._shared.tasks, horizon=horizon, **kwargs)
         self.language = SearchLanguage(self.language.grammar)
         self.rules = replace(rules, forms=self.language.forms)
-        # What cannot be opened is refused here, and not at some later reset.
+        # Open everything now, so that an error is raised here and not at a later reset.
         self._shared.library.retriever(self.split)
 
     # -- the contract of a family ---------------------------------------------------------------
@@ -142,7 +142,7 @@ class SearchEnv(SessionEnv[SearchSession]):
 
     @classmethod
     def prepare(cls, members: Sequence[tuple[SearchEnv, str]]) -> None:
-        """Search once for all members of a retriever; a failure becomes that of each of them."""
+        """Search once for all members with the same retriever; a failure applies to all of them."""
         groups: dict[tuple[int, int], list[tuple[SearchSession, str]]] = {}
         retrievers: dict[int, Retriever] = {}
         for env, action in members:
@@ -177,8 +177,8 @@ class SearchEnv(SessionEnv[SearchSession]):
         return [command.write() for command in admissible(self.session, self.turns_left)]
 
     def _state(self) -> str:
-        # What the policy did, and nothing hidden: a hash of what was found could be compared with
-        # the hashes of guesses.
+        # Only the policy's queries and answers: from a hash of hidden facts, a policy could confirm
+        # guesses by comparing hashes.
         now = self.session.state
         return f"{self.task.id} {[search.query for search in now.searches]!r} {now.answers!r}"
 
@@ -212,7 +212,7 @@ class SearchEnv(SessionEnv[SearchSession]):
     # -- parts ----------------------------------------------------------------------------------
 
     def _next_query(self, action: str) -> str | None:
-        """Return what an action would ask the retriever, if it is an action that asks."""
+        """Return the query of a search action; None for other actions."""
         if not self._running or not isinstance(action, str):
             return None
         reading = self.language.read(action)
@@ -221,7 +221,7 @@ class SearchEnv(SessionEnv[SearchSession]):
         return self.session.query_of(self.language.command(reading.native), self.turns_left - 1)
 
     def _outcome(self, turn: SearchTurn) -> Outcome:
-        """Report a turn, with what the last answer earns if the episode ends with it."""
+        """Return the outcome of a turn, with the answer's reward if it ends the episode."""
         session = self.session
         over = session.state.over
         scores = session.scores() if over or self.turns_left == 1 else None
@@ -239,7 +239,7 @@ class SearchEnv(SessionEnv[SearchSession]):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what every process shares; it is found again by its configuration."""
+        """Leave out data that each process shares; unpickling finds it by its configuration."""
         state = super().__getstate__()
         del state["tasks"]
         return state

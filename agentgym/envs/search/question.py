@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, what counts as right, and where the evidence stands."""
+    """A question, its right answers, and the passages with its evidence."""
 
     text: str
     """The question as it is shown."""
@@ -18,6 +18,6 @@ class Question:
     hops: int = 0
     """Searches that the plan needs; 0 if unknown."""
     gold: tuple[str, ...] = ()
-    """Ids of the passages that together hold the evidence."""
+    """Ids of the passages that together contain the evidence."""
     plan: tuple[str, ...] = ()
     """Queries that find all of ``gold``, in an order in which they can be asked."""

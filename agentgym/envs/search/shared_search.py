@@ -1,4 +1,4 @@
-"""What one process shares among environments of one kind: corpora, questions and the expert."""
+"""Data that a process shares between equal environments: corpora, questions and the expert."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ from agentgym.support.caching import BoundedCache
 LONG = 1 << 20
 """Turns that are enough for any plan."""
 LONGEST_PLAN = 50
-"""Most searches of a plan."""
+"""Maximum number of searches of a plan."""
 
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """Everything that environments share: what is searched, what is asked, and who shows how."""
+    """The settings that determine the shared data: corpus, questions, demonstrator and rules."""
 
     corpus: CorpusConfig
-    """What is searched."""
+    """The corpus."""
     questions: str | os.PathLike[str] | None
     """File or folder of questions; None asks about the generated encyclopaedia."""
     hops: tuple[int, ...] | None
     """Numbers of hops that questions may have; None: any."""
     expert: str
-    """Whose plans are followed."""
+    """Name of the demonstrator."""
     rules: Rules
-    """What holds for every episode."""
+    """Settings that apply to every episode."""
 
     def __post_init__(self) -> None:
         """Validate.
@@ -111,7 +111,7 @@ class SharedSearch:
     def turns(
         self, question: Question, split: str, searches: Sequence[Search], has_all: bool
     ) -> int | None:
-        """Return how many turns the expert has left in a running session, or None if unknown.
+        """Return the number of turns that the expert still needs in a session; None if unknown.
 
         These are the searches of its plan that were not made yet, and the answer.
 
@@ -182,7 +182,7 @@ _question_sets: dict[tuple[Any, ...], QuestionSet] = {}
 
 
 def _queries(expert: Expert, session: SearchSession) -> Iterator[str]:
-    """Yield what an expert searches for in a session until it answers."""
+    """Yield the expert's queries in a session until it answers."""
     for _ in range(LONGEST_PLAN):
         step = expert.step(session, LONG)
         if step.name == ANSWER:
@@ -192,7 +192,7 @@ def _queries(expert: Expert, session: SearchSession) -> Iterator[str]:
 
 
 def open_search(config: SearchConfig) -> SharedSearch:
-    """Return what this process shares for a configuration, made on first use.
+    """Return the shared data of a configuration, made on first use.
 
     It is made anew when corpus or questions have changed; environments that stand keep what they
     were made with.
@@ -206,7 +206,7 @@ def open_search(config: SearchConfig) -> SharedSearch:
     with _lock:
         stamp = _stamp(config)
         previous_stamp, shared = _searches.get(config, (None, None))
-        # Where the files are gone, a copy of an environment that has read them goes on.
+        # If the files are gone, use the data that an earlier environment has read.
         if shared is None or stamp not in (previous_stamp, None):
             shared = SharedSearch(config)
             _searches[config] = stamp, shared
@@ -214,7 +214,7 @@ def open_search(config: SearchConfig) -> SharedSearch:
 
 
 def _stamp(config: SearchConfig) -> tuple[Any, ...] | None:
-    """Return by what a change of corpus or questions is noticed; None if there is nothing left."""
+    """Return a value that changes with the files of corpus and questions; None if they are gone."""
     with suppress(OSError, DataError):
         return config.corpus.stamp(), config.questions and _stamps(config.questions)
     return None

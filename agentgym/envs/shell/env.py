@@ -133,14 +133,14 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
         if self.session.over:
             return ()
         offered = [f"{RUN}[{command}]" for command in ("ls", LOOK, "find . -type d | sort")]
-        # After one look nobody has found out anything.
+        # A single command has not revealed anything yet.
         words = steps[-1].observation.split() if len(steps) > 1 else []
         if len(words) <= LISTED:
             offered += dict.fromkeys(f"{ANSWER}[{word}]" for word in words if "]" not in word)
         return offered
 
     def _state(self) -> str:
-        # What was carried out, and nothing hidden.
+        # The executed actions only: hidden facts must not enter the state key.
         return f"{self.task.id} {[step.command for step in self.session.steps]!r}"
 
     def _oracle_turns(self) -> int | Later[int | None]:

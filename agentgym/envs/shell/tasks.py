@@ -63,7 +63,7 @@ def open_tasks(
         if image:
             raise ConfigurationError(f"expected image= only with data=, got {image!r}")
         return _generated(config, seed, expert)
-    # Imported here: nobody needs it for generated tasks.
+    # Imported here, because generated tasks do not need it.
     from agentgym.envs.shell.official.records import read_problems
 
     file = Path(data).expanduser()

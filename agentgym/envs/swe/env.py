@@ -35,11 +35,11 @@ from agentgym.errors import ConfigurationError
 from agentgym.sandbox.registry import check_name
 
 REWARDS = ("sparse", "dense")
-"""What pays: a submission that is FULL, or besides every test that is fixed on the way."""
+"""Rewards: only for a FULL submission, or also for every test that is fixed on the way."""
 LARGEST_SHOWN = OBSERVATION_LENGTH - 4096
-"""Most characters of an output; the rest is for line numbers and notices."""
+"""Maximum number of characters of an output; the rest is for line numbers and notices."""
 LONGEST = 3600
-"""Most seconds that a command or the tests may take."""
+"""Maximum timeout of a command or of the tests, in seconds."""
 
 
 class SWEEnv(SessionEnv[SWESession]):
@@ -146,7 +146,7 @@ class SWEEnv(SessionEnv[SWESession]):
             self._make_tasks(), horizon=TURNS[kind] if horizon is None else horizon, **kwargs
         )
         self.language = SWELanguage(self.language.grammar)
-        # Tests are run along the way only where somebody reads what comes of it.
+        # Run tests during the episode only if a reward or a hook reads the result.
         progress = self.reward == "dense" or self.hooks.reads_potential
         self.rules = Rules(seconds, max_chars, progress)
 
@@ -220,7 +220,7 @@ class SWEEnv(SessionEnv[SWESession]):
         self._session = session
 
     def close(self) -> None:
-        """Close the box of the running episode; may be called twice."""
+        """Close the sandbox of the running episode; may be called twice."""
         if self._session is not None:
             self._running = False
             self._session.close()
@@ -234,18 +234,18 @@ class SWEEnv(SessionEnv[SWESession]):
         return InstanceTasks(self._source.name, instances, self._source.kind, self._plan_length)
 
     def _plan_length(self, instance: Instance) -> int | None:
-        """Return how many turns the expert takes from the start."""
+        """Return the number of turns that the expert needs from the start."""
         plan = self._expert.plan(instance, SWEState())
         return None if plan is None else len(plan)
 
     def _renewed(self, task: Task) -> SWESession:
-        """Return a new session, and close the box of the one before."""
+        """Return a new session, and close the sandbox of the previous one."""
         if self._session is not None:
             self._session.close()
         return SWESession(self.tasks.problem(task), self._boxes, self._grader, self.rules)
 
     def _outcome(self, turn: SWETurn, before: float) -> Outcome:
-        """Report a turn, with what it earns."""
+        """Return the outcome of a turn, with its reward."""
         session = self.session
         over, success, now = session.state.over, session.solved, session.state.potential
         reward = now - before if self.reward == "dense" else float(success)
@@ -263,14 +263,14 @@ class SWEEnv(SessionEnv[SWESession]):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what every process shares, and take the box as what it holds."""
+        """Leave out data that each process shares, and pickle the sandbox as a snapshot."""
         state = super().__getstate__()
         for name in ("tasks", "_expert", "_oracle"):
             del state[name]
         return state
 
     def _find_again(self) -> None:
-        # The box is opened when it is needed.
+        # The sandbox is opened when it is needed.
         self.tasks = self._make_tasks()
 
 
@@ -280,6 +280,6 @@ def _admissible_texts(instance: Instance, turns_left: int) -> list[str]:
 
 
 def _plan_length(expert: Expert, instance: Instance, state: SWEState) -> int | None:
-    """Return how many commands an expert has left in a state, or None if nothing helps."""
+    """Return the number of an expert's remaining commands; None if it cannot solve the task."""
     plan = expert.plan(instance, state)
     return None if plan is None else len(plan)

@@ -1,4 +1,4 @@
-"""A repository with a fault, what a user says about it, and the tests that decide."""
+"""A SWE task: a repository with a fault, a user's issue, and the tests that decide."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DIFFICULTIES = ("easy", "medium", "hard")
 
 @dataclass(frozen=True)
 class Edit:
-    """A piece of a file and what stands there instead."""
+    """A piece of a file and its replacement."""
 
     path: str
     """The file, relative to the repository, with forward slashes."""
@@ -21,17 +21,17 @@ class Edit:
     old: str
     """The piece as it is."""
     new: str
-    """What replaces it."""
+    """The replacement."""
 
 
 @dataclass(frozen=True)
 class FolderSource:
-    """A repository that lies in a folder and gets its fault by edits."""
+    """A repository in a folder; edits insert the fault."""
 
     folder: Path
     """The sound repository; never written to."""
     edits: tuple[Edit, ...] = ()
-    """What makes the fault; their offsets are those of the sound files, and they do not overlap."""
+    """Edits that make the fault; offsets refer to the correct files, and do not overlap."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class ImageSource:
     image: str
     """Name of the image."""
     workdir: str = "/testbed"
-    """Where the repository lies in it."""
+    """Path of the repository in the image."""
     commit: str = ""
     """The commit to which it is reset; empty leaves it as it is."""
     fault: str = ""
-    """A unified diff that puts the fault into it, where the image holds the sound repository."""
+    """A unified diff that inserts the fault, if the image contains the correct repository."""
     hidden: tuple[str, ...] = ()
     """Absolute paths inside that only the grader may see, such as the tests that decide."""
     path: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class ImageSource:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Where the held-out questions of a task lie."""
+    """Location of a task's held-out questions."""
 
     file: Path
     """The bank that holds them."""
@@ -79,7 +79,7 @@ class Instance:
     fail_to_pass: tuple[str, ...]
     """Tests that fail and shall pass, as pytest names them: ``tests/test_a.py::test_b[c]``."""
     pass_to_pass: tuple[str, ...]
-    """Tests that pass and shall go on to."""
+    """Tests that pass and must keep passing."""
     test_patch: str = ""
     """A unified diff that adds hidden tests before grading."""
     brought_tests: str = ""
@@ -94,6 +94,6 @@ class Instance:
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that the tests need."""
     details: Mapping[str, str] = field(default_factory=dict)
-    """Facts for people, such as the kind of the fault."""
+    """Descriptive facts, such as the kind of the fault."""
     held_out: HeldOut | None = None
-    """Questions that a repair has to answer as the sound repository does, besides the tests."""
+    """Questions besides the tests that a repair must answer like the correct repository."""

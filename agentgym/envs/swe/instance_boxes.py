@@ -1,4 +1,7 @@
-"""Boxes with the repository of an instance: for an agent to work in, and for grading its work."""
+"""Sandboxes with an instance's repository: for the agent's work, and for grading it.
+
+"Box" means such a sandbox in this package.
+"""
 
 from __future__ import annotations
 
@@ -21,23 +24,23 @@ from agentgym.support.caching import BoundedCache
 SMALL = SandboxLimits(
     memory=1 << 30, processes=64, disk=64 << 20, files=5_000, file_size=16 << 20, output=20 << 20
 )
-"""What a box with a repository of a folder may use."""
+"""Limits of a box with a repository from a folder."""
 LARGE = SandboxLimits(
     memory=8 << 30, processes=1024, disk=4 << 30, files=200_000, file_size=1 << 30
 )
-"""What a box with a repository of an image may use."""
+"""Limits of a box with a repository from an image."""
 PULLS = ("missing", "always", "never")
 """When images are pulled."""
 PULLING = ("namespace", "docker")
-"""Back ends that pull images themselves; the server of ``remote`` does as it was told."""
+"""Back ends that pull images themselves; the server of ``remote`` follows its own policy."""
 LONGEST_LOG = 32 << 20
 """Bytes of the log of a test run that are kept; thousands of tests write megabytes."""
 LARGEST_FILE = 4 << 20
-"""Most bytes of a file that an agent sees and changes."""
+"""Maximum size of a file that an agent can see and change, in bytes."""
 MOUNTING = ("namespace", "container")
 """Isolation of the back ends that show files of this machine read-only."""
 LONGEST_REPORT = SMALL.output
-"""Bytes of an output that are kept of a box for grading: reports and answers come as such."""
+"""Maximum size of the stored output of a grading box, in bytes; it contains reports and answers."""
 GIT = "git -c safe.directory='*' -c core.autocrlf=false"
 _DIFF = "/tmp/agentgym.diff"
 _BACKUP = "/tmp/agentgym.tar"
@@ -66,18 +69,18 @@ _files: BoundedCache[ImageSource, frozenset[str]] = BoundedCache(512)
 
 @dataclass(frozen=True)
 class Boxes:
-    """How boxes are opened."""
+    """Settings by which boxes are opened."""
 
     sandbox: str = "auto"
     """Back end of the sandboxes; repositories in images need ``namespace``, ``docker`` or
     ``remote``."""
     allow_unsafe: bool = False
-    """Whether commands may run without isolation where nothing better can."""
+    """Whether commands may run without isolation if no isolating back end is available."""
     pull: str = "missing"
     """When images are pulled: one of :data:`PULLS`."""
 
     def check(self, source: FolderSource | ImageSource) -> None:
-        """Raise SandboxUnavailable if no back end can run here what a source needs."""
+        """Raise SandboxUnavailable if no back end on this machine supports a source."""
         image = source.image if isinstance(source, ImageSource) else ""
         check_backend(SandboxConfig(image=image, trusted=self.allow_unsafe), self.sandbox)
 
@@ -86,7 +89,7 @@ class Boxes:
 
         Args:
             instance: The instance.
-            grading: Whether it is for grading: then it holds what an agent may not see.
+            grading: Whether it is for grading: then it contains files that agents must not see.
 
         Raises:
             SandboxUnavailable: No back end can run on this machine.
@@ -105,7 +108,7 @@ class Boxes:
         brought: Mapping[str, bytes],
         folders: Collection[str] = (),
     ) -> Iterator[tuple[Sandbox, Callable[[str], str]]]:
-        """Start a box for grading, with files that what runs inside cannot change.
+        """Start a box for grading, with files that commands inside cannot change.
 
         They lie in a folder of the host that is mounted read-only, whatever user commands are. A
         back end that shows no such folder (``remote``, ``subprocess``) gets them written, and then
@@ -163,7 +166,7 @@ class Boxes:
         return box
 
     def files(self, instance: Instance) -> frozenset[str]:
-        """Return the files of a repository in an image, as an agent is given it.
+        """Return the files of a repository in an image, as an agent receives it.
 
         They are what git counts as its files: those under version control, and new ones that it
         does not ignore. Without git they are all that lie there.
@@ -214,11 +217,11 @@ class Boxes:
 def changes_since(
     box: Sandbox, initial_changes: Mapping[str, bytes | None]
 ) -> dict[str, bytes | None]:
-    """Return the files that differ from what an agent was given.
+    """Return the files that an agent has changed.
 
     Args:
         box: Its box.
-        initial_changes: What differed from the image's own files then, such as the fault.
+        initial_changes: Differences from the image's files at the start, such as the fault.
     """
     now = box.changes()
     changes = {
@@ -236,7 +239,7 @@ def changes_since(
 def _mounts(
     folder: Path, brought: Mapping[str, bytes], folders: Collection[str]
 ) -> dict[str, Path]:
-    """Write files into a folder of the host; return what of it is mounted, by its place inside."""
+    """Write files into a folder of the host; return its mounts: path inside -> path on the host."""
     mounts: dict[str, Path] = {}
     for path, content in sorted(brought.items()):
         target = folder / path.lstrip("/")
@@ -308,7 +311,7 @@ def one_commit(box: Sandbox) -> None:
 
 
 def _list_files(box: Sandbox) -> frozenset[str]:
-    """List the files of the repository of a box in which no agent has been."""
+    """List the files of the repository in a box that no agent has used."""
     run_checked(box, _LIST, "listing the files of the repository")
     listing = box.read(_LISTING, LARGEST_LISTING).decode("utf-8", "surrogateescape")
     box.exec(f"rm -f {_LISTING}")

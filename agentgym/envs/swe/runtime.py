@@ -1,4 +1,4 @@
-"""What a box sees of the host: an interpreter, pytest, and nothing of agentgym or its packages.
+"""The parts of the host that a box sees: an interpreter and pytest, but no installed packages.
 
 The packages of the running environment may hold agentgym, and with it every solution. So pytest and
 what it needs are copied, once, into a folder of the cache, and the folders of installed packages of
@@ -26,9 +26,9 @@ from agentgym.errors import DataError, EnvFailure, require
 from agentgym.support.caching import cache_folder, check_folder, save_folder
 
 RUNTIME_VERSION = 2
-"""Raised when the folder would hold something else."""
+"""Version of the folder: raise it if its content changes."""
 WORKDIR = "/testbed"
-"""Where the repository lies in a box."""
+"""Path of the repository in a box."""
 SHOWN = "/opt/agentgym"
 """How the folder of the cache that boxes share is called in observations; it stands there too."""
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -39,12 +39,12 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Runtime:
-    """What boxes of this interpreter share."""
+    """The files that boxes of this interpreter share."""
 
     folder: Path
     """The folder that is visible inside: ``bin`` and ``site``."""
     hidden: tuple[Path, ...]
-    """What is empty inside although the interpreter's prefix holds it."""
+    """Folders of the interpreter's prefix that are empty inside."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class Runtime:
     @property
     def environment(self) -> Mapping[str, str]:
         """Variables that commands and tests see."""
-        # The repository stands behind pytest, so that no file of it can take pytest's place.
+        # The repository comes after pytest in the path, so that its files cannot shadow pytest.
         roots = (str(self.folder / "site"), WORKDIR, f"{WORKDIR}/src")
         return {
             "PYTHONPATH": ":".join(roots),
@@ -63,7 +63,7 @@ class Runtime:
             "PYTEST_ADDOPTS": "-p no:cacheprovider",
             "PAGER": "cat",
             "GIT_PAGER": "cat",
-            # Files belong to another user inside than the one who runs git.
+            # Inside, the files belong to another user than git's, which git would reject.
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": "safe.directory",
             "GIT_CONFIG_VALUE_0": "*",
@@ -79,7 +79,7 @@ class Runtime:
 
 @cache
 def runtime() -> Runtime:
-    """Return what boxes of this interpreter share; made on first use and kept in the cache.
+    """Return the files that boxes of this interpreter share; made on first use, then cached.
 
     Raises:
         DependencyNotInstalled: pytest is missing.
@@ -127,7 +127,7 @@ def _make(folder: Path, packages: list[str]) -> None:
 
 
 def _closure(name: str) -> Iterator[tuple[str, str]]:
-    """Yield a distribution and what it needs on this interpreter, each with its version."""
+    """Yield a distribution and its dependencies on this interpreter, each with its version."""
     requirements = require("packaging.requirements", "swe")
     waiting, visited = [name], set[str]()
     while waiting:

@@ -54,7 +54,7 @@ _LOOKS = ("look", "l")
 """Commands that ask for the room's description."""
 
 _FORKED = ("_plan", "_left", "_script", "_phi", "_value", "_typed", "_cook")
-"""Attributes of an episode that a snapshot holds, besides the state of the game."""
+"""Attributes of an episode that a snapshot contains, besides the state of the game."""
 
 
 class TextWorldEnv(SessionEnv[GameSession]):
@@ -167,7 +167,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
 
     @property
     def _made_with(self) -> dict[str, str]:
-        """What a snapshot must have in common with the environment that it is restored in."""
+        """Settings that must be equal in a snapshot and in the environment that restores it."""
         return {"engine": self.engine, "reward": self.reward}
 
     def close(self) -> None:
@@ -234,7 +234,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
         )
 
     def _admissible_again(self, state: Any) -> Sequence[str]:
-        """Return to a state; list what is admissible there."""
+        """Return to a state, and list its admissible commands."""
         self.session.restore(state)
         return self.session.offered()
 
@@ -242,7 +242,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
         return self.session.offered()
 
     def _state(self) -> str:
-        # With the task, so that beginnings differ; a change of the world is no hidden fact.
+        # Includes the task, so that initial states of different tasks have different keys.
         return f"{self.task.id}\n{self.session.state_text()}"
 
     def _oracle_turns(self) -> int | None:
@@ -293,7 +293,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
     # -- parts ----------------------------------------------------------------------------------
 
     def _expert_plan(self) -> tuple[str, ...] | None:
-        """Return the commands that win from this state, or None where none are known."""
+        """Return commands that win from this state; None if none are known."""
         return self.session.policy() if self._script is None else self._script
 
     def _cooking(self) -> tuple[str, ...]:
@@ -310,7 +310,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
             self._script = None
 
     def _room_named(self, answer: str, command: str = "") -> str:
-        """Leave the room's name alone of its description, unless that was what was asked for."""
+        """Shorten a room's description to its name, unless the command asked to look."""
         if not self.brief or command in _LOOKS:
             return answer
         description = self.session.description()
@@ -338,7 +338,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
         return self._session
 
     def _continue(self, task: Task, state: Any) -> None:
-        """Bring a task's game into a state; where that fails, the game is what it was."""
+        """Bring a task's game into a state; after a failure the game is unchanged."""
         before = self._session
         session = before if before and self._playing == task.id else self._open(task)
         then = before.snapshot() if before else None
@@ -388,7 +388,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
 
 
 def _check_parameters(parameters: Mapping[str, Any], own_arguments: Mapping[str, Any]) -> None:
-    """Refuse names that are neither parameters of a challenge nor arguments of the environment."""
+    """Raise for names that are neither parameters of a challenge nor environment arguments."""
     for name in parameters:
         if name not in PARAMETERS:
             raise ConfigurationError(

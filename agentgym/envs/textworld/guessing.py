@@ -56,7 +56,7 @@ def script(session: GameSession, task_id: str, typed: Sequence[str]) -> tuple[st
 def _command(
     task_id: str, planned: str | None, offered: Sequence[str], typed: Collection[str]
 ) -> str:
-    """Return what the cook types, given the next command of the plan that wins, if any does."""
+    """Return the cook's command, given the next command of the winning plan, if there is one."""
     careful = reads(task_id)
     first = READ if careful else LOOK
     if first in offered and first not in typed:
