@@ -139,8 +139,8 @@ class Replay:
     """Recompute the rewards with --reward-hooks and --env-kwargs, and show their means before and
     after. No model is queried, and episodes are replayed only if the new reward requires it."""
     reward_hooks: tuple[str, ...] = ()
-    """With --rescore: all reward hooks of the new reward, as in potential turn_cost=0.01. Without
-    any, only the family's reward remains."""
+    """With --rescore: all reward hooks of the new reward, as in potential turn_cost=0.01; --reward
+    MODULE:FUNCTION is short for this flag. Without any, only the family's reward remains."""
     env_kwargs: tuple[str, ...] = ()
     """With --rescore: arguments of the environment to change, as name=value, such as reward=sparse.
     They may change rewards, but not the course of an episode."""

@@ -52,6 +52,7 @@ from agentgym.core.returned_values import (
     checked_terms,
     checked_text,
 )
+from agentgym.core.reward_functions import read_hooks
 from agentgym.core.snapshots import Snapshot, fitting_task
 from agentgym.core.spaces import UnicodeText
 from agentgym.core.tasks import Task, TaskSet
@@ -75,7 +76,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             split of tasks without it (official data, your own files).
         grammar: How actions are written: ``native``, ``xml``, ``react``, ``tool_call`` or
             ``action_tag`` (a native action between ``<action>`` tags).
-        reward_hooks: Turn-level rewards added to the family's own.
+        reward_hooks: Turn-level rewards added to the family's own: hooks, or reward functions of
+            TRL, verl or verifiers (`agentgym.core.reward_functions`).
         expose_oracle: Whether ``info["oracle_action"]`` contains the solver's next action.
         worker_turns: Turns of a worker, including its report, to which the policy may delegate a
             part of the task (`agentgym.core.delegation`); 0: no workers.
@@ -129,7 +131,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         horizon: int,
         split: str | None = None,
         grammar: str = "native",
-        reward_hooks: Sequence[TurnReward] = (),
+        reward_hooks: Sequence[TurnReward | Callable[..., Any]] = (),
         expose_oracle: bool = False,
         worker_turns: int = 0,
         notes: int = 0,
@@ -149,7 +151,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         self.observation_space = UnicodeText(OBSERVATION_LENGTH)
         self.action_space = UnicodeText(self.action_length)
-        self.hooks = HookRunner(reward_hooks, self.reported_details())
+        self.hooks = HookRunner(read_hooks(reward_hooks), self.reported_details())
         self.turn = 0
         self.horizon = self.default_horizon
         self._session: Session | None = None
@@ -207,7 +209,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         if self.__hooked:
             state = self.hooks.state(self.__observation, info, self.potential)
             step, prices = settings.get("training_step", 0), settings.get("prices")
-            self.hooks.reset(state, step, goal, prices)
+            self.hooks.reset(state, step, goal, prices, task)
         return self.__observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -273,6 +275,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
                 done=not self._running,
                 success=outcome.success,
                 details=outcome.details,
+                response=action,
             )
             if self.hooks.judged:
                 info["verdicts"] = {k: asdict(v) for k, v in self.hooks.verdicts.items()}

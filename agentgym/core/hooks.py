@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError
 
 TASK_TERM = "task"
@@ -66,6 +67,8 @@ class TurnContext:
     """Facts of the family about the turn, as in ``info["details"]``."""
     goal: str = ""
     """The instruction of the episode."""
+    response: str = ""
+    """The policy's text, of which the action is a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,15 @@ class TurnReward(Protocol):
 
     def reset(self) -> None:
         """Clear the state of the previous episode."""
+        ...
+
+
+@runtime_checkable
+class TaskReward(TurnReward, Protocol):
+    """A hook that reads the task of the episode, such as its right answer."""
+
+    def begin(self, task: Task) -> None:
+        """Take the task of the episode, after ``reset``."""
         ...
 
 
@@ -238,6 +250,7 @@ class HookRunner:
         self._hooks = hooks
         # Classify the hooks once: isinstance with a protocol is slow, and every turn needs this.
         self._judges = [hook for hook in hooks if isinstance(hook, JudgedReward)]
+        self._readers = [hook for hook in hooks if isinstance(hook, TaskReward)]
         self._counting = {hook.name: hook for hook in hooks if isinstance(hook, CostReward)}
         self.reads_potential = any("potential" in _reads_state(hook) for hook in hooks)
         """Whether any hook may read the potential of a state."""
@@ -262,6 +275,11 @@ class HookRunner:
         left = info["oracle_turns"] if self.reads_oracle_turns else None
         key = info["state_key"]
         return TurnState(observation, info["turn"], info["score"], phi, key, left)
+
+    @property
+    def reads_task(self) -> bool:
+        """Whether any hook reads the task, which a record does not hold."""
+        return bool(self._readers)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -299,6 +317,7 @@ class HookRunner:
         training_step: int = 0,
         goal: str = "",
         prices: Mapping[str, float] | None = None,
+        task: Task | None = None,
     ) -> None:
         """Start an episode in ``state``.
 
@@ -308,12 +327,19 @@ class HookRunner:
             goal: The instruction.
             prices: Prices per unit in this episode, by the names of cost hooks; unknown names, such
                 as hooks of a wrapper, are ignored.
+            task: The task, for hooks that read it.
+
+        Raises:
+            ConfigurationError: A hook does not fit the task.
         """
         self._before, self._goal, self._prices = state, goal, dict(prices or {})
         self._visits.clear()
         self._training_step = training_step
         for hook in self._hooks:
             hook.reset()
+        if task is not None:
+            for reader in self._readers:
+                reader.begin(task)
 
     def terms(
         self,
@@ -325,10 +351,12 @@ class HookRunner:
         done: bool,
         success: bool,
         details: Mapping[str, Any] | None = None,
+        response: str | None = None,
     ) -> dict[str, float]:
         """Return the family's own ``terms``, then the weighted value of every hook, in a new dict.
 
-        A judge without a verdict on this turn has no term.
+        A judge without a verdict on this turn has no term. Without a ``response``, the action
+        stands for it.
 
         Raises:
             ConfigurationError: The value of a hook is not a finite number.
@@ -341,6 +369,7 @@ class HookRunner:
             context = TurnContext(
                 before, action, after, result, valid, done, success, self._visits[key],
                 self._training_step, details or {}, self._goal,
+                action if response is None else response,
             )  # fmt: skip
             value = self._value(hook, context)
             if value is None and isinstance(hook, JudgedReward):

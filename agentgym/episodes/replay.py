@@ -28,8 +28,9 @@ import gymnasium
 import numpy as np
 
 from agentgym.core.guard import GuardedEnv
-from agentgym.core.hooks import Cost, HookRunner, TurnReward, TurnState, Verdict
+from agentgym.core.hooks import Cost, HookRunner, TaskReward, TurnReward, TurnState, Verdict
 from agentgym.core.outcome import StopReason, reason_words
+from agentgym.core.reward_functions import read_hooks
 from agentgym.core.tasks import canonical_json
 from agentgym.episodes.recorder import (
     costs_of,
@@ -388,6 +389,7 @@ def rescored(
 
     Recorded verdicts of equal questions are reused.
     """
+    hooks = read_hooks(hooks)
     if env is not None:
         shaped = ShapedReward(env, hooks)
         recall(episode, shaped, ask=True)
@@ -395,10 +397,13 @@ def rescored(
         shaped.reset(seed=episode.seed, options=dict(episode.options))
         infos = [shaped.step(turn.action)[4] for turn in episode.turns]
         return [Paid(info["reward_terms"], verdicts_of(info), costs_of(info)) for info in infos]
-    if needy := [hook.name for hook in hooks if getattr(hook, "needs", ())]:
+    needy = [
+        hook.name for hook in hooks if getattr(hook, "needs", ()) or isinstance(hook, TaskReward)
+    ]
+    if needy:
         raise ConfigurationError(
             f"expected env= for {', '.join(needy)}: a record does not hold what these hooks need "
-            "of each turn"
+            "of each turn or of the task"
         )
     runner = HookRunner(hooks)
     names = {hook.name for hook in hooks}
@@ -422,6 +427,7 @@ def rescored(
             valid=turn.action_valid,
             done=turn.terminated or turn.truncated,
             success=turn.success,
+            response=turn.action,
         )
         result.append(Paid(terms, runner.verdicts, dict(runner.costs)))
     return result

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.core.hooks import HookRunner, TurnReward
 from agentgym.core.outcome import StopReason, total
+from agentgym.core.reward_functions import read_hooks
 from agentgym.episodes.environment_cache import EnvCache
 from agentgym.episodes.recorder import Recorder
 from agentgym.episodes.records import Episode, RecordedState, Turn
@@ -52,16 +53,17 @@ class Rescorer:
         settings: Mapping[str, Any] = MappingProxyType({}),
         play: bool | None = None,
     ) -> None:
-        needed = bool(settings) or bool(_needs(hooks))
+        self._hooks = [*read_hooks(hooks)]
+        # Only to ask what the hooks read; the needed details count as reported.
+        runner = HookRunner(self._hooks, _needs(self._hooks))
+        needed = bool(settings) or bool(_needs(self._hooks)) or runner.reads_task
         if play is False and needed:
             raise ConfigurationError(
                 "expected a reward that a record is enough for, got settings or hooks that need "
                 "the environment's answers: leave out play=False"
             )
-        self._hooks = list(hooks)
         self._settings = dict(settings)
-        # Only to ask whether a hook reads the potential; the needed details count as reported.
-        self._play = needed or HookRunner(hooks, _needs(hooks)).reads_potential
+        self._play = needed or runner.reads_potential
         if play is not None:
             self._play = play
         self._changes = {**self._settings, "reward_hooks": self._hooks}

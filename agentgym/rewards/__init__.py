@@ -1,6 +1,7 @@
 """Turn-level rewards: hooks that map a turn to a number, and a wrapper that adds them to an env.
 
 Pass hooks to ``gymnasium.make(id, reward_hooks=[...])`` or wrap an environment in `ShapedReward`.
+A hook may also be a reward function of TRL, verl or verifiers (`RewardFunction`).
 ``info["reward_terms"]`` holds each hook's weighted value under its name, and the terms sum to the
 reward. On a command line, hooks are written in the syntax of `parse_hooks`: ``potential
 turn_cost=0.01``. Hooks are deterministic, picklable and deep-copyable; an environment copies them.
@@ -16,6 +17,7 @@ To add one of these, touch these files:
 from __future__ import annotations
 
 from agentgym.core.hooks import TurnContext, TurnReward, TurnState
+from agentgym.core.reward_functions import RewardFunction
 from agentgym.rewards.costs import Calls, Characters, Forbidden, Needless
 from agentgym.rewards.judge.terms import Judge, JudgeMask
 from agentgym.rewards.machine import RewardMachine
@@ -60,6 +62,7 @@ __all__ = [
     "Progressive",
     "Repeat",
     "RetrievalHit",
+    "RewardFunction",
     "RewardMachine",
     "SearchCost",
     "ShapedReward",

@@ -11,6 +11,13 @@ from typing import Any
 
 from agentgym.core import options
 from agentgym.core.hooks import TurnReward
+from agentgym.core.reward_functions import (
+    FORMS,
+    RewardFunction,
+    is_reward_function,
+    name_of,
+    read_hooks,
+)
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.rewards.costs import Calls, Characters, Forbidden, Needless
 from agentgym.rewards.judge.terms import Judge, JudgeMask
@@ -71,11 +78,11 @@ _SCHEDULES: dict[str, tuple[Any, ...]] = {"alpha": (LinearAlpha, StagedAlpha)}
 _DEPTH = 8
 _HELP = (
     f"write one of {', '.join(HOOKS)}, with its size (turn_cost=0.01) or its fields by name "
-    "(potential:gamma=0.95,weight=0.5), or MODULE:CLASS of your own in its place"
+    "(potential:gamma=0.95,weight=0.5), or MODULE:NAME of your own in its place"
 )
 _OWN = (
     "the class of a reward hook: a dataclass with name, weight, __call__(context) and reset(), and "
-    "a default for each of its fields"
+    f"a default for each of its fields; or a reward function with the signature {FORMS}"
 )
 
 
@@ -89,7 +96,8 @@ def parse_hooks(texts: Sequence[str]) -> list[TurnReward]:
     with the training step can be replaced by the fields of a schedule:
     ``progressive:start=0,end=1,steps=100``, or ``progressive:first=0.3,every=50``. Instead of a
     name, ``MODULE:CLASS`` names your own dataclass; its size is the field named by its attribute
-    ``size``, or else the weight.
+    ``size``, or else the weight. ``MODULE:FUNCTION`` names a reward function of TRL, verl or
+    verifiers, with the fields of `RewardFunction`: ``my_rewards:accuracy:each=true,weight=0.5``.
 
     Args:
         texts: The hooks, in the order in which they run.
@@ -114,11 +122,14 @@ def _parse(text: str) -> TurnReward:
     head, colon, tail = str(text).partition(":")
     name, equals, size = head.partition("=")
     cls: Any = HOOKS.get(name)
+    values: dict[str, Any] = {}
     if cls is None and colon and not equals:
         head, colon, tail = tail.partition(":")
         attribute, equals, size = head.partition("=")
         name = f"{name}:{attribute}"
-        cls = options.import_own(name, "the name of a reward hook or MODULE:CLASS", _OWN, _is_hook)
+        cls = options.import_own(name, "the name of a reward hook or MODULE:NAME", _OWN, _is_own)
+        if not _is_hook(cls):
+            values["function"], cls = cls, RewardFunction
     if cls is None:
         raise ConfigurationError(f"expected the name of a reward hook, got {text!r:.80}; {_HELP}")
     sized = getattr(cls, "size", "weight")  # of one's own it may be a field like others
@@ -135,7 +146,6 @@ def _parse(text: str) -> TurnReward:
     ]
     for _, schedule in schedules:
         arguments |= {entry.name: entry for entry in _arguments(schedule)}
-    values: dict[str, Any] = {}
     for pair in pairs:
         field_name, _, literal = pair.partition("=")
         entry = arguments.get(field_name)
@@ -158,6 +168,11 @@ def _parse(text: str) -> TurnReward:
             values[field_name] = schedule(**{part: values.pop(part) for part in parts})
     hook: TurnReward = cls(**values)
     return hook
+
+
+def _is_own(candidate: object) -> bool:
+    """Return whether something is a user's hook or reward function."""
+    return _is_hook(candidate) or is_reward_function(candidate)
 
 
 def _is_hook(candidate: object) -> bool:
@@ -187,28 +202,25 @@ def hooks_to_json(hooks: Any) -> tuple[dict[str, Any], ...] | None:
     """Describe reward hooks by class name and fields, so that `hooks_from_json` can rebuild them.
 
     Returns None unless all are supplied hooks with plain values, supplied functions and such hooks
-    as fields, or hooks of a user's class, named ``MODULE:CLASS``, with plain values.
+    as fields, or hooks of a user's class or function, named ``MODULE:NAME``, with plain values.
     """
     if isinstance(hooks, str) or not isinstance(hooks, Sequence):
         return None
-    entries = [_describe(hook, _CLASSES | _own_class(type(hook)), _DEPTH) for hook in hooks]
+    entries = [_describe_hook(hook) for hook in read_hooks(hooks)]
     return None if None in entries else tuple(entry for entry in entries if entry is not None)
 
 
 def hooks_from_json(entries: Sequence[Any]) -> list[TurnReward]:
     """Rebuild reward hooks from the data of `hooks_to_json`.
 
-    Only names of a fixed table and classes of already imported modules are accepted, so that a
-    record cannot choose the code that runs.
+    Only names of a fixed table, and classes and functions of already imported modules, are
+    accepted, so that a record cannot choose the code that runs.
 
     Raises:
         ConfigurationError: A hook rejects the value of a field, or its module is not imported.
         DataError: An entry is damaged or names an unknown class or function.
     """
-    return [
-        _build(entry, _CLASSES | _imported_class(entry), f"reward_hooks[{i}]", _DEPTH)
-        for i, entry in enumerate(entries)
-    ]
+    return [_build_hook(entry, f"reward_hooks[{i}]") for i, entry in enumerate(entries)]
 
 
 def hook_words(entry: Any) -> str:
@@ -240,6 +252,30 @@ def _typed(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def _describe_hook(hook: TurnReward) -> dict[str, Any] | None:
+    """Describe a hook; a reward function under its own name."""
+    if type(hook) is not RewardFunction:
+        return _describe(hook, _CLASSES | _own_class(type(hook)), _DEPTH)
+    function = hook.function
+    name = f"{function.__module__}:{getattr(function, '__qualname__', '')}"
+    if function.__module__ == "__main__" or _reached(name) is not function:
+        return None
+    values = {entry.name: getattr(hook, entry.name) for entry in _arguments(RewardFunction)}
+    usual = {entry.name: entry.default for entry in _arguments(RewardFunction)}
+    usual |= {"function": function, "name": name_of(function)}
+    return {"class": name, "fields": {k: v for k, v in values.items() if v != usual[k]}}
+
+
+def _build_hook(entry: Any, where: str) -> TurnReward:
+    """Rebuild a hook from its description."""
+    own = _imported(entry)
+    if is_reward_function(own) and not _is_hook(own):
+        return RewardFunction(own, **_stored_values(entry, RewardFunction, where, _DEPTH))
+    own_class = {entry["class"]: own} if _is_hook(own) else {}
+    hook: TurnReward = _build(entry, _CLASSES | own_class, where, _DEPTH)
+    return hook
+
+
 def _own_class(cls: type) -> dict[str, Any]:
     """Return the entry of a table for the class of a hook of one's own; none if it has no name."""
     name = f"{cls.__module__}:{cls.__qualname__}"
@@ -247,15 +283,15 @@ def _own_class(cls: type) -> dict[str, Any]:
     return {name: cls} if importable and _is_hook(cls) else {}
 
 
-def _imported_class(entry: Any) -> dict[str, Any]:
-    """Return the entry of a table for the class of one's own that a record names.
+def _imported(entry: Any) -> Any:
+    """Return the user's class or function that a record names; None if it names none.
 
     Raises:
         ConfigurationError: Its module is not imported.
     """
     name = entry.get("class") if isinstance(entry, Mapping) else None
     if not isinstance(name, str) or ":" not in name:
-        return {}
+        return None
     module = name.partition(":")[0]
     if module not in sys.modules:
         raise ConfigurationError(
@@ -264,7 +300,7 @@ def _imported_class(entry: Any) -> dict[str, Any]:
             f"(agentgym replay --env {module}:ENV does), or make the environment and pass it as "
             "env="
         )
-    return {name: hook_class} if _is_hook(hook_class := _reached(name)) else {}
+    return _reached(name)
 
 
 def _reached(name: str) -> Any:
@@ -308,8 +344,19 @@ def _build(entry: Any, table: Mapping[str, Any], where: str, depth: int) -> Any:
         )
     if kind == "function":
         return supplied
+    return supplied(**_stored_values(entry, supplied, where, depth))
+
+
+def _stored_values(
+    entry: Mapping[str, Any], supplied: Any, where: str, depth: int
+) -> dict[str, Any]:
+    """Return the values of a hook's fields in its description."""
     stored = entry.get("fields")
-    arguments = {argument.name: argument for argument in _arguments(supplied)}
+    arguments = {
+        argument.name: argument
+        for argument in _arguments(supplied)
+        if argument.default is not MISSING
+    }
     if not isinstance(stored, Mapping) or not set(stored) <= set(arguments):
         raise DataError(
             f"expected an object with fields of {', '.join(arguments)} at {where}.fields, "
@@ -321,7 +368,7 @@ def _build(entry: Any, table: Mapping[str, Any], where: str, depth: int) -> Any:
         if not _is_plain(value, arguments[key]):
             value = _build(value, _NESTED.get(key, {}), f"{where}.{key}", depth - 1)
         values[key] = value
-    return supplied(**values)
+    return values
 
 
 def _arguments(cls: Any) -> list[Field[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +11,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from agentgym.core.hooks import HookRunner, TurnReward, Verdict
 from agentgym.core.options import check_reset
+from agentgym.core.reward_functions import read_hooks
 from agentgym.errors import ConfigurationError
 
 
@@ -22,14 +23,16 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
 
     Args:
         env: A text environment, wrapped or not.
-        hooks: The hooks, run in order; copied.
+        hooks: The hooks, or reward functions of other projects, run in order; copied.
 
     Raises:
         ConfigurationError: The innermost environment is not a `TextEnv`, an entry is not a hook or
             two share a name.
     """
 
-    def __init__(self, env: gymnasium.Env[str, str], hooks: Sequence[TurnReward]) -> None:
+    def __init__(
+        self, env: gymnasium.Env[str, str], hooks: Sequence[TurnReward | Callable[..., Any]]
+    ) -> None:
         RecordConstructorArgs.__init__(self, hooks=list(hooks))
         gymnasium.Wrapper.__init__(self, env)
         if not hasattr(env.unwrapped, "action_specs"):
@@ -37,8 +40,8 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
                 f"expected an agentgym TextEnv, got {env.unwrapped!r}: ShapedReward reads its state"
             )
         inner: Any = env.unwrapped
-        self._runner = HookRunner(hooks, inner.reported_details())
-        self.hook_names = [hook.name for hook in hooks]
+        self._runner = HookRunner(read_hooks(hooks), inner.reported_details())
+        self.hook_names = [*self._runner.names]
         self._hooked = False
 
     def reset(
@@ -52,7 +55,7 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
         if self._hooked:
             state = self._runner.state(observation, info, inner.potential)
             step, prices = reset_options.get("training_step", 0), reset_options.get("prices")
-            self._runner.reset(state, step, info["goal"], prices)
+            self._runner.reset(state, step, info["goal"], prices, inner.task)
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -80,6 +83,7 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
             done=terminated or truncated,
             success=info["success"],
             details=info["details"],
+            response=action,
         )
         for name in self.hook_names:
             total += terms.get(name, 0.0)

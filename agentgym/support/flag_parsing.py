@@ -28,6 +28,8 @@ ENV = "ENV"
 """The argument that has no flag, and that ``--env`` names as well."""
 DASH = "\0"
 """What flags begin with for argparse, which would take a value such as ``-1e-3`` for a flag."""
+SHORTER: Mapping[str, str] = {"--reward": "--reward-hooks"}
+"""Flags that may be typed shorter; as in TRL and verl, a reward is often one function."""
 NUMBERS: Mapping[type, str] = {int: "a whole number", float: "a number"}
 OPPOSITE = {"True": "False", "False": "True", "None": "None"}
 
@@ -77,6 +79,7 @@ def known_flags(rows: Iterable[FlagHelp]) -> dict[str, FlagHelp | None]:
     for row in rows:
         if row.flag == ENV or not row.positional:
             flags["--env" if row.positional else row.flag] = row
+        flags |= {short: row for short, flag in SHORTER.items() if flag == row.flag}
         if row.switch:
             flags[re.sub(r"^--(.*\.)?", r"\g<0>no-", row.flag)] = row
     return flags
@@ -141,6 +144,7 @@ def _spell_flags(argv: Iterable[str], flags: Mapping[str, FlagHelp | None]) -> l
         name, equals, value = (word := words.pop(0)).partition("=")
         flag = name.replace("_", "-")
         if row := flags.get(flag):
+            flag = SHORTER.get(flag, flag)
             if row.switch:
                 values = ("True", "False", "None") if NoneType in row.kinds else ("True", "False")
                 if not equals:

@@ -258,7 +258,7 @@ HOOKS: Mapping[str, Entry] = {
     "judge": ADDRESS,
     "judge_mask": ADDRESS,
 }
-"""Bundled reward hooks by name; others are ``MODULE:CLASS``."""
+"""Bundled reward hooks by name; others are ``MODULE:NAME``."""
 POLICIES: Mapping[str, Entry] = {"run": PATH, "hf": PATH}
 """Prefixes of policies; others are ``MODULE:ATTRIBUTE``."""
 POLICY_NAMES = re.compile(r"random|oracle|demonstrator|chat|blind-[a-z-]+")

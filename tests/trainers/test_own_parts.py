@@ -46,6 +46,9 @@ class Bonus:
     def reset(self):
         pass
 
+def brevity(completions, task_id, **columns):
+    return [0.5 if "red" in completion[-1]["content"] else 0.25 for completion in completions]
+
 class Fresh:
     """The tasks that nobody has played, in the order of their numbers."""
     def __init__(self, n_tasks, seed):
@@ -178,6 +181,19 @@ def test_a_hook_of_ones_own_pays_and_its_records_replay(module_path, plain, tmp_
     assert agentgym(replay) == 2
     assert "expected the module 'mine' to be imported" in capsys.readouterr().err
     assert agentgym([*replay, f"--env=mine:{TOY_ID}"]) == 0
+
+
+@pytest.mark.slow
+def test_a_reward_function_of_trl_trains(module_path, plain, tmp_path, capsys):
+    out = trained(tmp_path / "run", "--reward", "mine:brevity:weight=2", start=plain)
+    assert not same_weights(out, plain)
+    last = [episode["turns"][-1]["reward_terms"]["brevity"] for episode in episodes(out)]
+    assert {*last} <= {0.0, 0.5, 1.0} and len({*last}) > 1
+    assert yaml.safe_load((out / "config.yaml").read_text())["reward_hooks"] == [
+        "mine:brevity:weight=2"
+    ]
+    assert main(toy_runs.arguments(tmp_path / "no", "--reward=mine:Zigzag", **QUICK)) == 2
+    assert "f(completions, **columns) of TRL, compute_score(data_source" in read_error(capsys)
 
 
 def test_a_sampler_of_ones_own_sees_what_was_played(module_path, plain, tmp_path):

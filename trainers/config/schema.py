@@ -132,6 +132,9 @@ class CoreConfig:
     reward_hooks: tuple[str, ...] = ()
     """Further turn-level rewards: ``potential turn_cost=0.01``, or yours, ``MODULE:CLASS=0.5``.
 
+    A reward function of TRL, verl or verifiers is ``--reward MODULE:FUNCTION``, which is short for
+    this flag.
+
     They are added to ``--rl.success-bonus`` and ``--rl.invalid-penalty``, except in evaluation.
     ``success_bonus`` and ``invalid_action`` may be named here instead of those two flags, not as
     well."""

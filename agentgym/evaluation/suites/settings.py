@@ -124,7 +124,8 @@ class EvaluationSettings:
     """Arguments of the environment as name=value, with values in JSON. The flag may be repeated."""
     reward_hooks: tuple[str, ...] = ()
     """Turn-level rewards besides the environment's own, as in agentgym train. A judge of every turn
-    is judge:model=NAME,url=http://HOST:PORT/v1,rubric=FILE. Score and success stay the
+    is judge:model=NAME,url=http://HOST:PORT/v1,rubric=FILE. A reward function of TRL, verl or
+    verifiers is --reward MODULE:FUNCTION, short for this flag. Score and success stay the
     environment's own."""
 
     @property

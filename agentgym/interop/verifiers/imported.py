@@ -15,6 +15,7 @@ from typing import Any
 
 from agentgym.core.options import integer, look_here
 from agentgym.core.tasks import SPLITS, Task, TaskList
+from agentgym.core.verifiers_scoring import make_trace
 from agentgym.errors import ConfigurationError, require
 from agentgym.interop.imported_env import SINGLE_ANSWER, ImportedEnv, share
 from agentgym.interop.request import ImportRequest
@@ -157,7 +158,7 @@ class VerifiersWorld(World):
 
     def step(self, text: str) -> WorldTurn:
         """Score the reply, which ends the episode."""
-        trace = _trace(self._row, text)
+        trace = make_trace(self._row, [{"role": "assistant", "content": text}])
         self._scorer.submit(asyncio.run, self._row.score(trace)).result()
         unscored = [name for name, reward in trace.rewards.items() if reward is None]
         if unscored or not trace.rewards:
@@ -181,27 +182,3 @@ class VerifiersWorld(World):
     def close(self) -> None:
         """End the thread of the scorer."""
         self._scorer.shutdown(wait=False, cancel_futures=True)
-
-
-def _trace(row: Any, reply: str) -> Any:
-    """Return what verifiers records of a prompt and its reply."""
-    v1 = require("verifiers.v1", "verifiers")
-    traces = require("verifiers.v1.trace", "verifiers")
-    graph = require("verifiers.v1.graph", "verifiers")
-    types = require("verifiers.v1.types", "verifiers")
-    prompt = row.data.prompt
-    prompt_messages = (
-        [types.UserMessage(content=prompt)] if isinstance(prompt, str) else list(prompt or ())
-    )
-    messages = [*prompt_messages, types.AssistantMessage(content=reply)]
-    nodes = [
-        graph.MessageNode(
-            parent=number - 1 if number else None,
-            message=message,
-            sampled=number == len(prompt_messages),
-        )
-        for number, message in enumerate(messages)
-    ]
-    task = traces.TraceTask(type=type(row).__name__, data=row.data, key=row.key, hash=row.hash)
-    agent = traces.AgentInfo(config=v1.AgentConfig())
-    return traces.Trace(task=task, agent=agent, nodes=nodes)
