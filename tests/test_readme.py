@@ -17,7 +17,7 @@ from agentgym import registration
 from agentgym.cli.parsing import parse, subcommands
 from agentgym.core import TextEnv
 from agentgym.core.options import arguments as arguments_of
-from agentgym.support.flag_parsing import known_flags
+from agentgym.support.flag_parsing import SHORTER, known_flags
 from agentgym.support.help_page import flag_rows
 
 ROOT = Path(__file__).parent.parent
@@ -190,6 +190,7 @@ def settings_of_training() -> set[str]:
     schema = pytest.importorskip("trainers.config.schema", reason="the trainer needs packages")
     settings = {"seeds", "jobs", "config", "dry-run", "launch-config", "no-fit-horizon"}
     settings |= {"method", "weights", "density", "base"}  # of merge
+    settings |= {flag.removeprefix("--") for flag in SHORTER}
     settings |= {"novelty.weight"}  # of the package that my-method.md writes
     for field in dataclasses.fields(schema.TrainConfig):
         section, name = field.default_factory, field.name.replace("_", "-")

@@ -19,7 +19,7 @@ from agentgym.support.common_flags import COMMON
 from agentgym.support.flag_hints import check_flags
 from agentgym.support.help_page import ALL, FlagHelp, flag_rows
 
-__all__ = ["HELP", "asks_help", "known_flags", "parse_arguments", "split_words"]
+__all__ = ["HELP", "SHORTER", "asks_help", "known_flags", "parse_arguments", "split_words"]
 
 Arguments = TypeVar("Arguments")
 HELP = ("-h", "--help", ALL)
