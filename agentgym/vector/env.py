@@ -15,16 +15,14 @@ from gymnasium.vector.utils import batch_space
 
 from agentgym.core.guard import Reset, Step
 from agentgym.core.options import check_seed, integer
-from agentgym.core.snapshots import Snapshot
 from agentgym.errors import ConfigurationError
 from agentgym.registration.making import resolve
 from agentgym.vector.backends import make_backend, preferred_backend
 from agentgym.vector.env_slots import EnvFactory, Spec
 from agentgym.vector.episode import SlotSnapshot, derive_seed
-from agentgym.vector.exchange import SNAPSHOT, Answer, Exchange, called_values
+from agentgym.vector.exchange import SNAPSHOT, Answer, Exchange
 from agentgym.vector.formats import batch, masked_slots, read_autoreset_mode
 from agentgym.vector.requests import (
-    CallResult,
     EnvCall,
     EnvCalls,
     SetAttribute,
@@ -253,7 +251,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         Raises:
             ConfigurationError: An argument is invalid, or a slot has not answered yet.
         """
-        self._exchange.restore(slots, snapshots)
+        self._exchange.send_restores(slots, snapshots)
 
     def receive(self, timeout: float | None = None) -> list[tuple[int, Answer]]:
         """Return the available answers to the requests that were sent.
@@ -341,22 +339,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             NotSupported: The family's engine has no snapshots.
             EnvFailure: An environment failed. Its slot is unchanged; the others are restored.
         """
-        self._exchange.check(slots, snapshots=snapshots)
-        self._check_snapshots(slots, snapshots)
-        tasks = {
-            slot: {"task_id": snapshot.info["task_id"]}
-            for slot, snapshot in zip(slots, snapshots, strict=True)
-            if self._episodes[slot].broken
-        }
-        if tasks:  # only a reset replaces a failed environment, and it needs a task that exists
-            self.reset_slots(list(tasks), options=list(tasks.values()))
-        calls = [EnvCall("restore", (snapshot.state,)) for snapshot in snapshots]
-        results = self._exchange.call(slots, calls)
-        for slot, snapshot, result in zip(slots, snapshots, results, strict=True):
-            if isinstance(result, CallResult):
-                self._episodes[slot].restore(snapshot)
-        called_values(slots, results)
-        return [(snapshot.observation, dict(snapshot.info)) for snapshot in snapshots]
+        return self._exchange.restore(slots, snapshots)
 
     def call_slots(self, slots: Sequence[int], name: str, *args: Any, **kwargs: Any) -> list[Any]:
         """Call a method of some environments, or read an attribute.
@@ -502,27 +485,3 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
     @property
     def _ended(self) -> list[int]:
         return [slot for slot, episode in enumerate(self._episodes) if not episode.active]
-
-    def _check_snapshots(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
-        """Check that snapshots fit their slots, before any slot is touched."""
-        for snapshot in snapshots:
-            if not isinstance(snapshot, SlotSnapshot):
-                raise ConfigurationError(
-                    "expected a snapshot of snapshot_slots(), got "
-                    f"{type(snapshot).__name__}: {snapshot!r:.80}"
-                )
-        states = {
-            slot: snapshot.state
-            for slot, snapshot in zip(slots, snapshots, strict=True)
-            if isinstance(snapshot.state, Snapshot)
-        }
-        unknown = [slot for slot in states if self._episodes[slot].configuration is None]
-        configurations = self._exchange.values(unknown, [EnvCall("configuration")] * len(unknown))
-        for slot, configuration in zip(unknown, configurations, strict=True):
-            self._episodes[slot].configuration = configuration
-        for slot, state in states.items():
-            if state.configuration != self._episodes[slot].configuration:
-                raise ConfigurationError(
-                    f"expected a snapshot of an environment like slot {slot}'s, got one of "
-                    "another class or with other arguments or reward hooks"
-                )

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentgym.core.guard import Reset, Step
 from agentgym.core.options import check_seed
+from agentgym.core.snapshots import Snapshot
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.vector.backends import Backend, Received, run
 from agentgym.vector.episode import SlotEpisode, SlotSnapshot
@@ -159,6 +160,48 @@ class Exchange:
         """Call methods, read or set attributes; return the values."""
         return called_values(slots, self.call(slots, calls))
 
+    def restore(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> list[Reset]:
+        """Continue from snapshots and wait for all of them; see ``TextVectorEnv.restore_slots``."""
+        self.check(slots, snapshots=snapshots)
+        self._check_snapshots(slots, snapshots)
+        tasks = {
+            slot: {"task_id": snapshot.info["task_id"]}
+            for slot, snapshot in zip(slots, snapshots, strict=True)
+            if self.episodes[slot].broken
+        }
+        if tasks:  # only a reset replaces a failed environment, and it needs a task that exists
+            self.reset(self.resets(list(tasks), None, list(tasks.values())))
+        results = self.call(slots, [EnvCall(RESTORE, (snap.state,)) for snap in snapshots])
+        for slot, snapshot, result in zip(slots, snapshots, results, strict=True):
+            if isinstance(result, CallResult):
+                self.episodes[slot].restore(snapshot)
+        called_values(slots, results)
+        return [(snapshot.observation, dict(snapshot.info)) for snapshot in snapshots]
+
+    def _check_snapshots(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
+        """Check that snapshots fit their slots, before any slot is touched."""
+        for snapshot in snapshots:
+            if not isinstance(snapshot, SlotSnapshot):
+                raise ConfigurationError(
+                    "expected a snapshot of snapshot_slots(), got "
+                    f"{type(snapshot).__name__}: {snapshot!r:.80}"
+                )
+        states = {
+            slot: snapshot.state
+            for slot, snapshot in zip(slots, snapshots, strict=True)
+            if isinstance(snapshot.state, Snapshot)
+        }
+        unknown = [slot for slot in states if self.episodes[slot].configuration is None]
+        configurations = self.values(unknown, [EnvCall("configuration")] * len(unknown))
+        for slot, configuration in zip(unknown, configurations, strict=True):
+            self.episodes[slot].configuration = configuration
+        for slot, state in states.items():
+            if state.configuration != self.episodes[slot].configuration:
+                raise ConfigurationError(
+                    f"expected a snapshot of an environment like slot {slot}'s, got one of "
+                    "another class or with other arguments or reward hooks"
+                )
+
     def _run(self, request: SlotRequest[Any, Any]) -> list[Any]:
         """Run a request, if no other is pending."""
         if self._unanswered:
@@ -176,7 +219,7 @@ class Exchange:
         self.backend.send(request)
         self._unanswered.update(zip(request.slots, request.args, strict=True))
 
-    def restore(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
+    def send_restores(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
         """Send a request to continue from snapshots, without waiting."""
         self.check(slots, snapshots=snapshots)
         self._restoring.update(zip(slots, snapshots, strict=True))
