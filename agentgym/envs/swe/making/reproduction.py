@@ -11,17 +11,10 @@ from dataclasses import dataclass
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LONGEST = 40
 """Most lines of a script; a longer one helps nobody."""
-_PLAIN = {
-    "assertEqual": 0,
-    "assertTrue": 0,
-    "assertFalse": 0,
-    "assertIsNone": 0,
-    "assertIsNotNone": 0,
-    "assertAlmostEqual": 0,
-    "assertListEqual": 0,
-    "assertDictEqual": 0,
-    "assertSequenceEqual": 0,
-}
+_PLAIN = (
+    "assertEqual", "assertTrue", "assertFalse", "assertIsNone", "assertIsNotNone",
+    "assertAlmostEqual", "assertListEqual", "assertDictEqual", "assertSequenceEqual",
+)  # fmt: skip
 """Methods of :mod:`unittest` whose first argument is what came."""
 
 
@@ -61,43 +54,12 @@ class Reproduction:
         return usable[0 if self.expression else -1] if usable else ""
 
 
-_BUILTIN = frozenset(
-    (
-        "len",
-        "list",
-        "sorted",
-        "str",
-        "repr",
-        "tuple",
-        "dict",
-        "set",
-        "int",
-        "float",
-        "bool",
-        "print",
-        "next",
-        "iter",
-        "sum",
-        "isinstance",
-        "range",
-        "round",
-        "any",
-        "all",
-        "append",
-        "join",
-        "type",
-        "zip",
-        "enumerate",
-        "min",
-        "max",
-        "abs",
-        "map",
-        "filter",
-        "bytes",
-        "Decimal",
-        "Path",
-    )
-)
+_BUILTIN = frozenset((
+    "len", "list", "sorted", "str", "repr", "tuple", "dict", "set", "int", "float", "bool",
+    "print", "next", "iter", "sum", "isinstance", "range", "round", "any", "all", "append",
+    "join", "type", "zip", "enumerate", "min", "max", "abs", "map", "filter", "bytes", "Decimal",
+    "Path",
+))  # fmt: skip
 """Functions that nobody files an issue about."""
 
 
@@ -366,7 +328,7 @@ def _unittest_value(value: ast.expr) -> ast.expr | None:
     """Return what an assertion method of :mod:`unittest` looks at."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.args:
         if value.func.attr in _PLAIN:
-            return value.args[_PLAIN[value.func.attr]]
+            return value.args[0]
         if value.func.attr == "assertIn" and len(value.args) > 1:
             left, right = (ast.unparse(entry) for entry in value.args[:2])
             return ast.parse(f"{left} in {right}", mode="eval").body

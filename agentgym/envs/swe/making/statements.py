@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from agentgym.envs.swe.making import statement_phrases as phrases
 from agentgym.support.random_stream import Stream
 
 _UNINTERESTING = re.compile(r"\n\s*Use -v.*|^AssertionError: (?=assert)|^Failed: |\n\s*\n")
@@ -135,12 +136,12 @@ def report(
         style, title, body = _report_part(library, part_symptoms, stream)
         if not style:
             return "", ""
-        parts += [stream.choice(_SECOND)] if parts else [title]
+        parts += [stream.choice(phrases.SECOND)] if parts else [title]
         parts += body
         styles.append(style)
     if parts and all(releases):
         before, now = releases
-        parts.append(stream.choice(_SINCE).format(library=library, before=before, now=now))
+        parts.append(stream.choice(phrases.SINCE).format(library=library, before=before, now=now))
     return " and ".join(dict.fromkeys(styles)), "\n\n".join(parts) + "\n" if parts else ""
 
 
@@ -152,8 +153,8 @@ def _report_part(
     rules = _rules(symptoms)
     for style in stream.shuffled(STYLES):
         if style == "words" and rules:
-            opening = stream.choice(_SAID).format(library=library, sentence=rules[0])
-            title = stream.choice(_WORDY).format(library=library)
+            opening = stream.choice(phrases.SAID).format(library=library, sentence=rules[0])
+            title = stream.choice(phrases.WORDY).format(library=library)
             return style, title, [opening, *_more(rules[1 : MOST_SYMPTOMS + 1], stream)]
         fits = [e for e in clear if style != "traceback" or (e.came.error and not e.expected.error)]
         if style != "words" and fits:
@@ -177,18 +178,18 @@ def _write_styled(library: str, style: str, symptom: Symptom, stream: Stream) ->
     if style == "example":
         yield from _body(library, symptom, stream)
         return
-    yield stream.choice(_OPENINGS).format(library=library)
+    yield stream.choice(phrases.OPENINGS).format(library=library)
     yield f"```python\n{symptom.script}\n```"
     if style == "traceback":
-        yield f"{stream.choice(_ENDS)}\n\n{_block(_traceback(symptom))}"
+        yield f"{stream.choice(phrases.ENDS)}\n\n{_block(_traceback(symptom))}"
         return
     outcome = symptom.came
     if symptom.expected.error and not outcome.error:
-        yield stream.choice(_SILENT)
+        yield stream.choice(phrases.SILENT)
         return
-    words = _CAME_ERROR if outcome.error and not outcome.printed else _CAME
+    words = phrases.CAME_ERROR if outcome.error and not outcome.printed else phrases.CAME
     yield _sentence(stream.choice(words), outcome.text or "nothing")
-    yield stream.choice(_WRONG_SO)
+    yield stream.choice(phrases.WRONG_SO)
 
 
 def _traceback(symptom: Symptom) -> str:
@@ -206,76 +207,20 @@ def _requested(library: str, request: str, symptoms: Sequence[Symptom], stream: 
     clear = sorted((entry for entry in symptoms if entry.clear), key=_difficulty)
     rules = _rules(symptoms)
     feature = request.startswith("`") and request.endswith("`")
-    titles, bodies = (_UNWRITTEN, _WANTED) if feature else (_CHANGES, _WISHED)
+    titles, bodies = (
+        (phrases.UNWRITTEN, phrases.WANTED) if feature else (phrases.CHANGES, phrases.WISHED)
+    )
     names = {"library": library, "request": request, "Request": request[0].upper() + request[1:]}
     parts = [stream.choice(titles).format(**names), stream.choice(bodies).format(**names)]
     if rules and feature:
-        parts.append(stream.choice(_RULES_FOLLOW))
+        parts.append(stream.choice(phrases.RULES_FOLLOW))
         parts.append("\n".join(f"- {rule}." for rule in rules[: MOST_SYMPTOMS + 2]))
     if clear and (not feature or stream.percent(60)):
         symptom = clear[0]
-        parts += [stream.choice(_USES), f"```python\n{symptom.script}\n```"]
+        parts += [stream.choice(phrases.USES), f"```python\n{symptom.script}\n```"]
         if stream.percent(50) and symptom.expected.text:
-            parts.append(_sentence(stream.choice(_EXPECTED), symptom.expected.text))
+            parts.append(_sentence(stream.choice(phrases.EXPECTED), symptom.expected.text))
     return "\n\n".join(parts) + "\n"
-
-
-_SECOND = (
-    "There is a second problem in the same version; I do not know whether the two are related.",
-    "While I was at it I came across something else:",
-    "One more thing:",
-    "And then there is this, which may have another cause:",
-)
-_SINCE = (
-    "This is {library} {now}. With {before} it was right.",
-    "I see it since I updated from {before} to {now}; the code of mine is the same.",
-    "It came with {now}: when I go back to {before}, it is gone.",
-    "{library} {before} did this as it should, {now} does not.",
-)
-_ENDS = ("This is what I get:", "It ends like this:", "Full output:", "The traceback:")
-_SILENT = (
-    "Nothing is raised.",
-    "It goes through without an error, and the mistake turns up much later.",
-    "I was not told that anything is wrong with it.",
-)
-_WRONG_SO = (
-    "That cannot be right.",
-    "That is not what the documentation made me expect.",
-    "It worked before the last update.",
-    "Is this on purpose?",
-    "I do not see how that comes about.",
-)
-_WORDY = (
-    "{library} does not do what it should",
-    "Trouble with {library}",
-    "Something is off in {library}",
-    "{library}: wrong since the last update",
-)
-_UNWRITTEN = (
-    "{request} is not implemented",
-    "{library}: implement {request}",
-    "{request} is missing",
-    "Feature request: {request}",
-)
-_WANTED = (
-    "{request} has a signature and a description, but raises `NotImplementedError`. I need it.",
-    "Calling {request} of {library} ends in `NotImplementedError`. Please write it.",
-    "{request} is documented, but there is nothing behind it yet.",
-)
-_CHANGES = (
-    "{library}: an inconsistent interface",
-    "A change of the interface of {library}",
-    "Interface of {library}",
-)
-_WISHED = (
-    "I propose a small change of the interface: {request}. Everything in the library that uses it "
-    "has to follow; the old form need not work any longer.",
-    "{Request}. Please change it in all of {library}, without keeping the old form.",
-    "Before the next release one thing should change: {request}, in all modules and in the "
-    "documentation of the functions.",
-)
-_RULES_FOLLOW = ("These should hold then:", "What I count on:", "To be precise:")
-_USES = ("I would use it like this:", "For example:", "This is how I call it:")
 
 
 def release_statement(
@@ -301,24 +246,12 @@ def release_statement(
     report = statement(library, symptoms, stream)
     if not visible_entries:
         return report
-    title = stream.choice(_WISHES).format(library=library, version=version)
+    title = stream.choice(phrases.WISHES).format(library=library, version=version)
     items = "\n".join(f"- {text}" for text in visible_entries)
-    parts = [title, stream.choice(_ASKED).format(library=library, version=version), items]
+    parts = [title, stream.choice(phrases.ASKED).format(library=library, version=version), items]
     if report:
         parts.append(report.partition("\n\n")[2].rstrip("\n"))
     return "\n\n".join(parts) + "\n"
-
-
-_WISHES = (
-    "Some things do not work in {library} {version}",
-    "{library} {version}: fixes and small changes wanted",
-    "Shortcomings of {library} {version}",
-)
-_ASKED = (
-    "{library} {version} should be changed as follows:",
-    "I would like to see this in {library} (I use {version}):",
-    "The next version of {library} should bring this:",
-)
 
 
 def _without_secrets(symptom: Symptom) -> Symptom:
@@ -353,15 +286,15 @@ def _title(library: str, symptom: Symptom, stream: Stream) -> str:
     """Write the title: what goes wrong, and where a user meets it."""
     subject = f"`{symptom.subject}`"
     error = symptom.came.error.partition(":")[0] if symptom.clear else ""
-    choices: tuple[str, ...] = _NOT_AS_SAID
+    choices: tuple[str, ...] = phrases.NOT_AS_SAID
     if error and not symptom.expected.error:
-        choices = _RAISES
+        choices = phrases.RAISES
     elif error:
-        choices = _OTHER_ERROR
+        choices = phrases.OTHER_ERROR
     elif symptom.clear and symptom.expected.error:
-        choices = _ACCEPTS
+        choices = phrases.ACCEPTS
     elif symptom.clear:
-        choices = _WRONG
+        choices = phrases.WRONG
     sentence = symptom.behaviour.rstrip(".")
     short = symptom.behaviour and len(sentence) <= 90
     fitting = [
@@ -374,115 +307,43 @@ def _title(library: str, symptom: Symptom, stream: Stream) -> str:
     )
 
 
-_RAISES = (
-    "{error} from {subject}",
-    "{subject} raises {error}",
-    "Unexpected {error} in {library}",
-    "{error} where I expected none ({library})",
-    "{library}: {subject} fails with {error}",
-    "{error}, although it should work: {sentence}",
-)
-_OTHER_ERROR = (
-    "Wrong error from {subject}",
-    "{subject} raises {error}, which I did not expect",
-    "{library}: the error is not the one that is documented",
-    "{error} instead of the usual error: {sentence}",
-)
-_ACCEPTS = (
-    "{subject} accepts what it should refuse",
-    "No error from {subject} where there should be one",
-    "{library}: bad input is not refused",
-    "Missing error: {sentence}",
-)
-_WRONG = (
-    "Wrong result of {subject}",
-    "{subject} gives a wrong result",
-    "{library}: unexpected result of {subject}",
-    "Wrong result with {library}",
-    "Not true for me: {sentence}",
-    "Broken: {sentence}",
-)
-_NOT_AS_SAID = (
-    "{library} does not behave as expected",
-    "Unexpected behaviour of {subject}",
-    "Not true for me: {sentence}",
-    "Regression in {library}",
-)
-
-
 def _body(library: str, symptom: Symptom, stream: Stream) -> Iterable[str]:
     """Write the report of one symptom."""
     if symptom.clear:
-        yield stream.choice(_OPENINGS).format(library=library)
+        yield stream.choice(phrases.OPENINGS).format(library=library)
         yield f"```python\n{symptom.script}\n```"
         yield from _result(symptom, stream)
         if symptom.behaviour:
-            yield stream.choice(_RULES).format(sentence=symptom.behaviour.rstrip("."))
+            yield stream.choice(phrases.RULES).format(sentence=symptom.behaviour.rstrip("."))
         return
     if symptom.behaviour:
-        yield stream.choice(_SAID).format(library=library, sentence=symptom.behaviour.rstrip("."))
+        yield stream.choice(phrases.SAID).format(
+            library=library, sentence=symptom.behaviour.rstrip(".")
+        )
     else:
-        yield stream.choice(_BARE).format(library=library)
+        yield stream.choice(phrases.BARE).format(library=library)
     if symptom.message:
-        yield f"{stream.choice(_CHECKED)}\n\n```\n{_cut(symptom.message)}\n```"
-
-
-_OPENINGS = (
-    "I ran into this while using {library}:",
-    "Steps to reproduce:",
-    "The following shows the problem:",
-    "With the current version of {library} I tried this:",
-    "A small example:",
-    "This used to work for me with {library}:",
-)
-_RULES = (
-    "What I rely on: {sentence}.",
-    "As I understand it, this should hold: {sentence}.",
-    "My understanding is: {sentence}.",
-    "In other words, I count on this: {sentence}.",
-    "For context, the rule that I expect here: {sentence}.",
-)
-_SAID = (
-    "I expect the following of {library}, but it does not hold: {sentence}.",
-    "{library} should behave like this, and does not: {sentence}.",
-    "This no longer holds in {library}: {sentence}.",
-)
-_BARE = (
-    "Something in {library} does not behave as it did before.",
-    "A check of mine that uses {library} fails with the current version.",
-    "After an update of {library} a check of mine fails.",
-)
-_CHECKED = (
-    "A check of mine says:",
-    "What I see:",
-    "My own check for it reports:",
-)
+        yield f"{stream.choice(phrases.CHECKED)}\n\n```\n{_cut(symptom.message)}\n```"
 
 
 def _result(symptom: Symptom, stream: Stream) -> Iterable[str]:
     """Say what came and what was expected."""
     outcome, expected = symptom.came, symptom.expected
     if outcome.error and not expected.error and not outcome.printed:
-        yield f"{stream.choice(_ERRORS)}\n\n{_block(outcome.text)}"
+        yield f"{stream.choice(phrases.ERRORS)}\n\n{_block(outcome.text)}"
         if expected.printed.strip() not in ("", "None"):
-            yield _sentence(stream.choice(_EXPECTED), expected.text)
+            yield _sentence(stream.choice(phrases.EXPECTED), expected.text)
         else:
             yield stream.choice(("It should simply work.", "I expected no error."))
     elif expected.error and not outcome.error:
         nothing = stream.choice(("Nothing is raised", "There is no error", "It goes through"))
         has_value = outcome.printed.strip() not in ("", "None")
         yield _sentence(f"{nothing}; the result is", outcome.text) if has_value else nothing + "."
-        yield _sentence(stream.choice(_EXPECTED), expected.error)
+        yield _sentence(stream.choice(phrases.EXPECTED), expected.error)
     else:
-        words = _CAME_ERROR if outcome.error and not outcome.printed else _CAME
+        words = phrases.CAME_ERROR if outcome.error and not outcome.printed else phrases.CAME
         yield _sentence(stream.choice(words), outcome.text or "nothing")
-        yield _sentence(stream.choice(_EXPECTED), expected.text or "nothing")
-
-
-_ERRORS = ("It fails:", "This raises:", "The last line of the traceback:", "I get an exception:")
-_CAME = ("I get", "The result is", "Actual result:", "What comes out:")
-_CAME_ERROR = ("I get", "The error is", "Actual error:", "What comes out:")
-_EXPECTED = ("I expected", "It should be", "Expected:", "What I would expect:")
+        yield _sentence(stream.choice(phrases.EXPECTED), expected.text or "nothing")
 
 
 def _sentence(opening: str, value: str) -> str:
@@ -508,13 +369,5 @@ def _cut(text: str) -> str:
 def _more(sentences: Sequence[str], stream: Stream) -> Iterable[str]:
     """Tell further symptoms."""
     if sentences:
-        yield stream.choice(_ALSO)
+        yield stream.choice(phrases.ALSO)
         yield "\n".join(f"- {text}" for text in sentences)
-
-
-_ALSO = (
-    "I have seen more that may come from the same cause. These do not hold either:",
-    "Possibly related, also not true at the moment:",
-    "I would also expect the following, which does not hold:",
-    "Other things that should be so, and are not:",
-)
