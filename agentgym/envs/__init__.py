@@ -50,7 +50,7 @@ To add one of these, touch these files:
 - an environment family: ``agentgym/envs/<family>/`` (``agentgym/envs/__init__.py`` describes the
   plan), a row in ``agentgym/registration/families.py``, the room on the map above, its arguments in
   ``tests/contract/choices.py``; for its own training defaults a row in
-  ``trainers/config/family_defaults.py`` and a paragraph on what is learnt. ``agentgym doctor``,
+  ``trainers/config/family_recipes.yaml`` and a paragraph on what is learnt. ``agentgym doctor``,
   Inspect and the site read the row; README, ``agentgym/README.md`` and CHANGELOG name families by
   hand. If its task names or choices differ from most, the contract says how: ``SHORT``, ``COUNTS``
   and the last test of ``test_blind.py``, the counts at the top of ``test_scores.py``

@@ -46,6 +46,7 @@ DATA: Mapping[str, str] = {
     "agentgym/authoring/synth/reading.py": "a specification is words and numbers",
     "agentgym/viewer/episode_files.py": "shows records",
     "trainers/config/config_file.py": "gives settings on to the modules above",
+    "trainers/config/family_defaults.py": "training defaults of the package",
     "trainers/config/model_choices.py": "reads the precision of the run",
     "trainers/models/memory_choice.py": "reads checkpointing and tokens of a pass of the run",
     "trainers/multirun/cache.py": "a file that this process has written",

@@ -16,8 +16,8 @@ from trainers import processes
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import PRESETS, SERVES
 from trainers.config.config_file import RESOLVED, stored_settings
+from trainers.config.family_defaults import ENOUGH
 from trainers.config.layers import DEFAULT, FILE, FLAG
-from trainers.config.pretrained_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_env import ResolvedEnv
 from trainers.config.schema import TINY, TrainConfig, to_dict

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from agentgym.errors import ConfigurationError
 from agentgym.registration import find_family
+from agentgym.support.structured_files import read_structured
+from trainers.config.field_types import strict
 from trainers.config.layers import DEFAULT, FAMILY, QUICK
-from trainers.config.pretrained_defaults import GENERAL, QUICK_SETS, sizes_for
 from trainers.config.sections import BaselineName
 
 NATIVE = "native"
 """The grammar in which a turn is an action alone; a thought or the form of a call takes more."""
-OPEN_RATES: Mapping[str, Any] = {"rl_learning_rate": None, "sft_learning_rate": None}
+OPEN_RATES: dict[str, Any] = {"rl_learning_rate": None, "sft_learning_rate": None}
 """Rates of a pretrained model, which depend on how many weights are trained."""
 STAGES = (5, 8, 10)
 """Turns stage by stage where neither a family nor a task set says anything."""
 
 
+@strict
 @dataclass(frozen=True)
 class FamilyDefaults:
     """Settings with which a policy learns the tasks of a training set.
 
-    The defaults of the fields are those of the tiny policy on a CPU; `pretrained_defaults` has the
-    sizes of others. The task sets are those of `agentgym.registration.EnvFamily`.
+    The defaults of the fields are those of the tiny policy on a CPU; ``family_recipes.yaml`` has
+    those of each family, and of pretrained models. The task sets are those of
+    `agentgym.registration.EnvFamily`.
     """
 
     expert: str = ""
@@ -95,271 +101,46 @@ class FamilyDefaults:
         return {"expert": self.expert} if self.expert else {}
 
 
-SHOP = FamilyDefaults(
-    # A demonstrator that mostly searches with a word too few. In a shop of this size half of the
-    # products that it then takes are right by luck, so among its successes such searches are still
-    # the majority: who imitates them alone solves about half of the tasks.
-    only_successes=True,
-    # Small batches: what is learned, reading, comes with the number of steps. One look at the end.
-    sft_batch=8,
-    sft_steps=1000,
-    sft_eval_every=1000,
-    target_success=0.25,
-    # Short stages teach to buy unchecked, and where plans are as alike as here no ladder helps
-    # (benchmarks/README.md, the map).
-    horizon_every=6,
-    steps=24,
-    groups=12,
-    rl_learning_rate=1.2e-3,
-    valid_every=8,
-    valid_tasks=64,
-    eval_tasks=300,
-    task_args=(
-        "difficulty",
-        "data",
-        "observation_mode",
-        "grammar",
-        "results_per_page",
-    ),
-    # Longer requests, longer pages, and the expert that knows the product.
-    other_tasks=FamilyDefaults(
-        env={"observation_mode": "compact"}, horizon=(5, 10, 15), horizon_every=40, steps=150
-    ),
-)
-"""WebShop's default tasks."""
-FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
-    "alfworld": FamilyDefaults(
-        # A searcher that mostly takes what it has found for clean, and puts it straight to its
-        # place. Nearly half of the things are clean already, which nothing tells but a close look:
-        # of its successes most are luck. Only the habit is wrong, in one place of an episode.
-        only_successes=True,
-        demonstrations=2400,
-        sft_batch=8,
-        sft_steps=600,
-        sft_eval_every=600,
-        target_success=0.25,
-        # How long its plan is says nothing of a household.
-        fit_horizon=False,
-        horizon_every=8,
-        steps=16,
-        groups=12,
-        valid_every=8,
-        valid_tasks=96,
-        eval_tasks=150,
-        episode_tokens=500,
-        task_args=(
-            "difficulty",
-            "task_types",
-            "receptacles",
-            "distractors",
-            "hidden",
-            "ready",
-            "data",
-            "show_admissible",
-        ),
-        other_tasks=FamilyDefaults(
-            expert="searching", horizon=(10, 20, 30), horizon_every=40, steps=150
-        ),
-    ),
-    "babyai": FamilyDefaults(
-        # Long episodes of many words: small sizes.
-        demonstrations=800,
-        sft_batch=8,
-        sft_steps=300,
-        sft_eval_every=300,
-        target_success=0.1,
-        horizon_every=10,
-        steps=10,
-        groups=8,
-        rl_learning_rate=1.2e-3,
-        valid_every=5,
-        valid_tasks=64,
-        eval_tasks=100,
-        episode_tokens=1200,
-        task_args=("difficulty", "levels"),
-        other_tasks=FamilyDefaults(
-            horizon=(12, 24, 48), horizon_every=40, steps=150, episode_tokens=4000
-        ),
-    ),
-    "database": FamilyDefaults(
-        # A demonstrator that mostly does not read the schema, and guesses what columns are called:
-        # of its successes more are luck than not, which nothing betrays.
-        only_successes=True,
-        demonstrations=1500,
-        sft_batch=8,
-        sft_steps=500,
-        sft_eval_every=500,
-        target_success=0.2,
-        # How long its plan is says nothing of a task.
-        fit_horizon=False,
-        horizon_every=7,
-        steps=28,
-        groups=12,
-        rl_learning_rate=2e-3,
-        valid_every=7,
-        valid_tasks=64,
-        eval_tasks=200,
-        episode_tokens=300,
-        task_args=("difficulty", "data", "max_rows", "max_observation_chars", "grammar"),
-        other_tasks=FamilyDefaults(
-            horizon=(4, 6, 10), horizon_every=40, steps=150, episode_tokens=1600
-        ),
-    ),
-    "mathpython": FamilyDefaults(
-        # An expert that mostly leaves a small number out, which half of the time comes to the same:
-        # nobody can tell when without calculating. The calculator starts no process.
-        only_successes=True,
-        demonstrations=8000,
-        sft_steps=400,
-        sft_eval_every=400,
-        target_success=0.25,
-        # Every plan is as long as the others.
-        fit_horizon=False,
-        horizon_every=12,
-        steps=36,
-        rl_learning_rate=2e-3,
-        valid_every=12,
-        valid_tasks=64,
-        eval_tasks=200,
-        episode_tokens=128,
-        task_args=("data", "difficulty", "grammar"),
-        other_tasks=FamilyDefaults(
-            horizon=(3, 5), horizon_every=40, steps=150, episode_tokens=4000, exact_text=True
-        ),
-    ),
-    "search": FamilyDefaults(
-        # Plain prose, one passage a page: what a model without any language can read. A reader
-        # that mostly answers after one search where two are needed: of its successes two in three
-        # are luck, which nothing betrays. Of 4,000 passages one training in five learned no more
-        # than the names that it had seen.
-        only_successes=True,
-        demonstrations=3200,
-        sft_steps=600,
-        sft_eval_every=600,
-        target_success=0.25,
-        # How long its plan is says nothing of a question.
-        fit_horizon=False,
-        horizon_every=7,
-        steps=21,
-        groups=12,
-        rl_learning_rate=1.5e-3,
-        valid_every=7,
-        valid_tasks=64,
-        eval_tasks=150,
-        episode_tokens=300,
-        task_args=("corpus", "questions", "retriever_url", "difficulty", "topk", "grammar"),
-        other_tasks=FamilyDefaults(
-            horizon=(3, 4, 6), horizon_every=40, steps=150, episode_tokens=1600
-        ),
-    ),
-    "shell": FamilyDefaults(
-        # A demonstrator that mostly does not look where a file lies, and guesses one of two
-        # folders. Every turn asks a sandbox, so there are few tasks of each kind.
-        only_successes=True,
-        demonstrations=300,
-        sft_batch=8,
-        sft_steps=400,
-        sft_eval_every=400,
-        target_success=0.2,
-        fit_horizon=False,
-        horizon_every=6,
-        steps=12,
-        groups=8,
-        rl_learning_rate=2e-3,
-        valid_every=6,
-        valid_tasks=32,
-        eval_tasks=100,
-        episode_tokens=500,
-        exact_text=True,
-        task_args=("difficulty", "data", "max_observation_chars", "grammar"),
-        other_tasks=FamilyDefaults(
-            horizon=(4, 6, 10),
-            horizon_every=40,
-            steps=150,
-            episode_tokens=4000,
-            exact_text=True,
-        ),
-    ),
-    "swe": FamilyDefaults(
-        # A demonstrator that looks before it edits. Nobody expects a tiny model to learn how to
-        # repair programs: with it a run shows that the path works from end to end.
-        horizon=(8, 12, 20),
-        horizon_every=10,
-        steps=20,
-        target_success=0.05,
-        episode_tokens=4000,
-        exact_text=True,
-        task_args=(
-            "data",
-            "hidden_tests",
-            "difficulty",
-            "expert",
-            "max_observation_chars",
-            "grammar",
-        ),
-        other_tasks=FamilyDefaults(
-            expert="developer",
-            horizon=(10, 20, 50),
-            horizon_every=40,
-            steps=150,
-            episode_tokens=16_000,
-            exact_text=True,
-        ),
-    ),
-    "textcraft": FamilyDefaults(
-        # A demonstrator that mostly takes one of five recipes for that of the goal: of its
-        # successes more are luck than not, which a policy that finds nothing in a list cannot see.
-        only_successes=True,
-        demonstrations=4000,
-        sft_batch=8,
-        sft_steps=1000,
-        sft_eval_every=1000,
-        target_success=0.01,
-        # Every plan is as long as the others.
-        fit_horizon=False,
-        horizon_every=7,
-        steps=14,
-        groups=12,
-        rl_learning_rate=2e-3,
-        valid_every=7,
-        valid_tasks=64,
-        eval_tasks=200,
-        episode_tokens=300,
-        task_args=("difficulty", "depth", "distractors", "data", "look_up"),
-        other_tasks=FamilyDefaults(
-            horizon=(10, 20, 30), horizon_every=40, steps=150, episode_tokens=1600
-        ),
-    ),
-    "textworld": FamilyDefaults(
-        # A cook that mostly does not read the recipe, and takes the stove or the oven at random: of
-        # its successes three in four are luck, which nothing betrays, as the luck is drawn anew.
-        only_successes=True,
-        demonstrations=1000,
-        sft_batch=8,
-        sft_steps=320,
-        sft_eval_every=320,
-        target_success=0.25,
-        # How long its plan is says nothing of a task.
-        fit_horizon=False,
-        horizon_every=7,
-        steps=14,
-        groups=12,
-        rl_learning_rate=2e-3,
-        valid_every=7,
-        valid_tasks=64,
-        eval_tasks=150,
-        episode_tokens=300,
-        task_args=("difficulty", "challenge", "data", "brief", "description", "inventory"),
-        other_tasks=FamilyDefaults(
-            horizon=(8, 16, 24), horizon_every=40, steps=150, episode_tokens=1600
-        ),
-    ),
-    "webshop": replace(
-        SHOP,
-        # What most runs have, which is little more than the warm start of the default.
-        quick=replace(SHOP, steps=12, valid_every=12, baselines=(), eval_tasks=120),
-    ),
+_RECIPES = read_structured(Path(__file__).with_name("family_recipes.yaml"), "training defaults")
+_FIELDS = TypeAdapter(FamilyDefaults)
+
+
+def _sizes(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields of `FamilyDefaults` from a file, with the types that they have there."""
+    defaults = _FIELDS.validate_python(recipe)
+    return {name: getattr(defaults, name) for name in recipe}
+
+
+def _family(recipe: Mapping[str, Any]) -> FamilyDefaults:
+    """Return the defaults of a family, of which quick ones are a change."""
+    changes = ("quick", "pretrained", "pretrained_quick")
+    fields = {name: value for name, value in recipe.items() if name not in changes}
+    defaults, small = FamilyDefaults(**_sizes(fields)), recipe.get("quick")
+    return replace(defaults, quick=replace(defaults, **_sizes(small))) if small else defaults
+
+
+FAMILY_DEFAULTS = {name: _family(recipe) for name, recipe in _RECIPES["families"].items()}
+"""The defaults of every family that has a recipe."""
+ANY_TASKS = _sizes(_RECIPES["pretrained"]["any_tasks"])
+"""Sizes of a pretrained model: of any tasks of any family."""
+GENERAL = ANY_TASKS | _sizes(_RECIPES["pretrained"]["training_set"])
+"""Those of the training set of any family, and of the tasks of one without a recipe."""
+QUICK_SIZES = _sizes(_RECIPES["pretrained"]["quick"])
+"""What is alike in all families under ``--quick``."""
+TRAINING_SETS = {
+    name: _sizes(recipe.get("pretrained", {})) for name, recipe in _RECIPES["families"].items()
 }
+"""What a family's training set changes of these sizes."""
+QUICK_SETS = {
+    name: {**QUICK_SIZES, "sft_eval_every": (QUICK_SIZES | sizes)["sft_steps"], **sizes}
+    for name, recipe in _RECIPES["families"].items()
+    if (sizes := _sizes(recipe.get("pretrained_quick", {})))
+}
+"""Sizes of the training set of a family under ``--quick``."""
+ENOUGH = 0.1
+"""Share of validation tasks that a base model has to solve to begin reinforcement learning without
+a warm start. At this success six in ten groups of eight episodes have one that succeeds; at a
+fifth of it, one in seven."""
 
 
 def general_defaults(pretrained: bool) -> FamilyDefaults:
@@ -436,10 +217,25 @@ def defaults_for(
 def _for_pretrained(
     family: str, tasks: FamilyDefaults, training_set: bool, quick: bool, short: bool
 ) -> FamilyDefaults | None:
-    """Return a family's defaults with the sizes of a pretrained model; None: none for a look."""
-    sizes = sizes_for(family, training_set=training_set, quick=quick, short=short)
-    values: dict[str, Any] = {**OPEN_RATES, **(sizes or {})}
-    return None if sizes is None else replace(tasks, **values)
+    """Return a family's defaults with the sizes of a pretrained model; None: none for a look.
+
+    Args:
+        family: Short name.
+        tasks: Its defaults.
+        training_set: Whether the tasks are those of the family's training set.
+        quick: Whether they are to be those for a first look.
+        short: Whether an action stands alone in a turn, without thoughts or the form of a call.
+    """
+    if quick and not (training_set and family in QUICK_SETS):
+        return None
+    sizes = ANY_TASKS
+    if training_set:
+        sizes = GENERAL | TRAINING_SETS.get(family, {})
+    if quick:
+        sizes = sizes | QUICK_SETS[family]
+    if not short:
+        sizes = sizes | {name: ANY_TASKS[name] for name in ("turn_tokens", "episode_tokens")}
+    return replace(tasks, **OPEN_RATES | sizes)
 
 
 def _no_quick_sizes(family: str, pretrained: bool) -> ConfigurationError:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agentgym.evaluation.reports.diagnosis import OFTEN
 from agentgym.evaluation.reports.verdicts import direction, relation, signed
-from trainers.config.pretrained_defaults import ENOUGH
+from trainers.config.family_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_env import ResolvedEnv
 from trainers.config.schema import TINY

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from trainers import processes
-from trainers.config.pretrained_defaults import ENOUGH
+from trainers.config.family_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_env import VALID
 from trainers.config.schema import TINY

@@ -232,7 +232,7 @@ def _model(folder: Path, settings: PlaySettings) -> PreTrainedModel | PeftModel:
 
 def _tokens(settings: PlaySettings, config: PretrainedConfig, thinks: bool) -> tuple[int, int]:
     """Return the most tokens of a turn and of an episode."""
-    from trainers.config.pretrained_defaults import ANY_TASKS
+    from trainers.config.family_defaults import ANY_TASKS
     from trainers.config.resolve import THINKING_TURN
 
     turn = settings.turn_tokens or (THINKING_TURN if thinks else ANY_TASKS["turn_tokens"])

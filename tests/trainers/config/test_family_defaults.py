@@ -13,9 +13,14 @@ from trainers.cli import parse_config
 from trainers.config import model_choices
 from trainers.config.command import read_flags
 from trainers.config.describe import settings_rows
-from trainers.config.family_defaults import FamilyDefaults, defaults_for, general_defaults
+from trainers.config.family_defaults import (
+    QUICK_SETS,
+    TRAINING_SETS,
+    FamilyDefaults,
+    defaults_for,
+    general_defaults,
+)
 from trainers.config.layers import DEFAULT, FAMILY, FLAG, QUICK
-from trainers.config.pretrained_defaults import QUICK_SETS, TRAINING_SETS, PretrainedSizes
 from trainers.config.resolve import ResolvedRun, resolve
 
 MODEL = "some/model"
@@ -140,8 +145,7 @@ def test_weights_are_counted(small_model: Path) -> None:
 
 
 def test_what_the_tables_hold_are_fields_of_the_defaults() -> None:
-    names = set(PretrainedSizes.__annotations__)
-    assert names <= set(FamilyDefaults.__dataclass_fields__)
+    names = set(FamilyDefaults.__dataclass_fields__)
     assert all(set(sizes) <= names for sizes in (*TRAINING_SETS.values(), *QUICK_SETS.values()))
     assert general_defaults(pretrained=True).steps == defaults_for("x", {}, pretrained=True).steps
     assert (
