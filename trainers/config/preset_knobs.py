@@ -23,6 +23,12 @@ FILTERS: Mapping[str, Filter] = {
     "harness-endings": HarnessEndings(),
 }
 """What ``--rl.filters`` names."""
+LOSS_FIELDS = {
+    "entropy": "entropy", "epsilon": "low", "epsilon_high": "high", "aggregation": "aggregation",
+}  # fmt: skip
+"""Settings of ``--rl.*`` that are fields of the loss."""
+BRANCH_FIELDS = {"branch_roots": "roots", "branch_copies": "copies", "branch_credit": "credit"}
+"""Those that are fields of the preset's `Branching`."""
 
 
 def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
@@ -31,12 +37,7 @@ def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
     Raises:
         ConfigurationError: The preset has no such part, or a part of one's own cannot be found.
     """
-    settings: dict[str, Any] = {
-        "entropy": rl.entropy, "low": rl.epsilon, "high": rl.epsilon_high,
-        "aggregation": rl.aggregation,
-    }  # fmt: skip
-    changes = {name: value for name, value in settings.items() if value is not None}
-    preset = replace(preset, loss=replace(preset.loss, **changes))
+    preset = replace(preset, loss=replace(preset.loss, **_changes(rl, LOSS_FIELDS)))
     if rl.gamma is not None:
         preset = _discounted(preset, rl.gamma)
     if rl.beta is not None:
@@ -52,6 +53,12 @@ def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
             f"played, got {preset.refill}"
         )
     return preset if rl.normalize is None else preset.normalized(rl.normalize)
+
+
+def _changes(rl: RlConfig, fields_by_setting: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a part that flags set, with their values."""
+    values = {field: getattr(rl, name) for name, field in fields_by_setting.items()}
+    return {field: value for field, value in values.items() if value is not None}
 
 
 def _discounted(preset: Preset, gamma: float) -> Preset:
@@ -117,8 +124,7 @@ def _filters(names: Sequence[str]) -> tuple[Filter, ...]:
 
 def _branching(preset: Preset, rl: RlConfig) -> Branching | None:
     """Return how a preset branches with what the flags change of it."""
-    settings = {"roots": rl.branch_roots, "copies": rl.branch_copies, "credit": rl.branch_credit}
-    changes: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    changes = _changes(rl, BRANCH_FIELDS)
     if rl.branch is not None:
         changes["rule"] = _fork_rule(rl.branch)
     if not changes:

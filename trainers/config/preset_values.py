@@ -10,7 +10,7 @@ from trainers.algorithms.branching import FORK_RULES
 from trainers.algorithms.filters import Filter
 from trainers.algorithms.preset import Preset, part_path
 from trainers.algorithms.signals import KLToGo
-from trainers.config.preset_knobs import FILTERS, discount_field
+from trainers.config.preset_knobs import BRANCH_FIELDS, FILTERS, LOSS_FIELDS, discount_field
 from trainers.methods.table import methods
 
 
@@ -34,10 +34,7 @@ def _of_loss(preset: Preset) -> dict[str, Any]:
     """Return what the loss and the credit are made with."""
     loss = preset.loss
     values: dict[str, Any] = {
-        "entropy": loss.entropy,
-        "epsilon": loss.low,
-        "epsilon_high": loss.high,
-        "aggregation": loss.aggregation,
+        **{name: getattr(loss, field) for name, field in LOSS_FIELDS.items()},
         "beta": _beta(preset),
     }
     gamma = _gamma(preset)
@@ -77,9 +74,7 @@ def _of_episodes(preset: Preset) -> dict[str, Any]:
     if branching := preset.branching:
         values |= {
             "branch": _rule_text(branching.rule),
-            "branch_roots": branching.roots,
-            "branch_copies": branching.copies,
-            "branch_credit": branching.credit,
+            **{name: getattr(branching, field) for name, field in BRANCH_FIELDS.items()},
         }
     return values
 

@@ -1,7 +1,4 @@
-"""The sections of a run's settings, such as ``--rl.*``.
-
-``None`` means "left open"; ``trainers.config.resolve`` decides every setting of a type `Open`.
-"""
+"""The sections of a run's settings, such as ``--rl.*``; `trainers.config.schema` holds them all."""
 
 from __future__ import annotations
 
@@ -41,8 +38,6 @@ FilterName = (
     Literal["none", "zero-variance", "zero-variance-turns", "top-variance", "harness-endings"] | Own
 )
 """Filters that decide which episodes train."""
-Demonstrator = Literal["expert", "random"]
-"""Who is imitated."""
 ALL_LINEAR = ("all-linear",)
 """Adapters on all linear layers but the head, as PEFT names them."""
 BaselineName = Literal["bc", "filtered-bc", "expert-iteration"]
@@ -84,7 +79,7 @@ class EnvConfig:
 class SftConfig:
     """The warm start on demonstrations of the expert, which stops at a target success."""
 
-    demonstrator: Demonstrator = "expert"
+    demonstrator: Literal["expert", "random"] = "expert"
     """Episodes to imitate: the expert's (expert), or random admissible actions (random), which only
     teach the format of actions."""
     episodes: tuple[Path, ...] = ()

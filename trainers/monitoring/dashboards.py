@@ -23,7 +23,6 @@ from transformers.integrations import TensorBoardCallback, TrackioCallback, Wand
 
 from agentgym.core.outcome import StopReason
 from agentgym.errors import require
-from trainers.config.resolve import ResolvedRun
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.output.run_folder import RunFolder
 from trainers.rollouts.trajectory import Trajectory
@@ -172,20 +171,20 @@ class TensorBoardReporter(TensorBoardCallback):
         self.tb_writer.add_text(f"train/{TABLE}", text, step)
 
 
-def reporter_makers(run: ResolvedRun, folder: RunFolder) -> dict[str, Callable[[], Reporter]]:
+def reporter_makers(names: Sequence[str], folder: RunFolder) -> dict[str, Callable[[], Reporter]]:
     """Return a factory of each requested dashboard's reporter, by name."""
     makers: dict[str, Callable[[], Reporter]] = {
         "tensorboard": lambda: TensorBoardReporter(folder.path / "tensorboard"),
         "wandb": lambda: WandbReporter(folder),
         "trackio": TrackioReporter,
     }
-    if {"wandb", "trackio"} & set(run.config.report_to):
+    if {"wandb", "trackio"} & set(names):
         # Both import IPython in their threads. matplotlib, drawing meanwhile, reads IPython's
         # version as soon as sys.modules has it, even half initialised, which crashed the training.
         # So it is imported here, before the threads start.
         with contextlib.suppress(ImportError):
             importlib.import_module("IPython")
-    return {name: makers[name] for name in run.config.report_to}
+    return {name: makers[name] for name in names}
 
 
 class Dashboards:

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from trainers.config.resolve import ResolvedRun
-from trainers.config.sections import Signal
+from trainers.config.sections import HealthConfig, Signal
 from trainers.monitoring.health import NON_FINITE, Alarm, HealthMonitor
 from trainers.output.display import Display
 from trainers.output.phase import Phase
@@ -26,22 +25,33 @@ logger = logging.getLogger(__name__)
 class HealthWatch:
     """Raises alarms after each step, and decides on the action.
 
+    Args:
+        health: Limits and actions.
+        folder: Folder of the run.
+        display: Shows the alarms.
+        length: Steps and minutes of the run; a longer one goes on after an alarm has ended it.
+        changes_policy: Whether the policy that acts differs from the trained one on purpose: with
+            top-p below 1, or where earlier policies play.
+
     Attributes:
         pending: The alarm that requires a rollback, until the rollback is done.
         rollbacks: Number of rollbacks so far.
     """
 
-    def __init__(self, run: ResolvedRun, folder: RunFolder, display: Display) -> None:
-        self._folder, self._display = folder, display
-        health = run.config.health
-        # With top-p below 1, or with earlier policies that play, the policy that acted differs from
-        # the trained one on purpose: a gap between the two is no alarm.
-        changes_policy = run.config.top_p < 1 or run.preset.pool is not None
+    def __init__(
+        self,
+        health: HealthConfig,
+        folder: RunFolder,
+        display: Display,
+        length: Mapping[str, float],
+        changes_policy: bool,
+    ) -> None:
+        self._folder, self._display, self._length = folder, display, length
+        # A gap between two policies that differ on purpose is no alarm.
         gaps: tuple[Signal, ...] = ("kl_behaviour", "logp_gap")
         self._settings = (
             replace(health, ignore=(*health.ignore, *gaps)) if changes_policy else health
         )
-        self._length = {"steps": run.config.steps, "minutes": run.config.minutes}
         self.pending: Alarm | None = None
         self.rollbacks = 0
         self.reload()

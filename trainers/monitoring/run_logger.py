@@ -7,9 +7,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from trainers.algorithms.loss import GAP_MEAN
+from trainers.algorithms.loss import GAP_MEAN, Loss
 from trainers.algorithms.schedule import Schedule
-from trainers.config.resolve import ResolvedRun
+from trainers.config.sections import RlConfig
 from trainers.grpo.advantages import GAP_MAX
 from trainers.grpo.batch_trainer import DROPPED, IDLE, LOST_TOKENS
 from trainers.grpo.drift import KL_BEHAVIOUR
@@ -21,7 +21,6 @@ from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.processes import on_main
-from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import by_family, to_rows
 
 __all__ = ["RunLogger"]
@@ -49,16 +48,16 @@ class RunLogger:
 
     def __init__(
         self,
-        run: ResolvedRun,
+        rl: RlConfig,
+        loss: Loss,
         folder: RunFolder,
         display: Display,
-        chat: TurnTokenizer,
+        log: EpisodeLog,
         schedule: Schedule,
     ) -> None:
         self._folder, self._display, self._schedule = folder, display, schedule
-        self._clips = run.config.rl.updates > 1 or run.preset.loss.behave == "ratio"
-        self._logged = run.config.rl.log_groups * run.config.rl.num_generations
-        self._log = EpisodeLog(run, chat, training=True)
+        self._clips = rl.updates > 1 or loss.behave == "ratio"
+        self._log, self._logged = log, rl.log_groups * rl.num_generations
         self.turns = 0
         self.tokens = 0
         self.episodes = 0

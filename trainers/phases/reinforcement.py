@@ -27,6 +27,7 @@ from trainers.monitoring.health import Alarm, last_good
 from trainers.monitoring.health_watch import HealthWatch
 from trainers.monitoring.run_logger import RunLogger
 from trainers.output.display import Display
+from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import ChosenPolicy
@@ -89,9 +90,10 @@ class Reinforcement:
         # Held-out episodes have the environment's rewards only, so no judge is called for them.
         self._plain = {"reward_hooks": False} if any(env.judges for env in run.envs) else {}
         self._hook_names = {e.name: [hook.name for hook in e.make_hooks()] for e in run.envs}
-        self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
+        config, episodes = run.config, EpisodeLog(run, policy.chat, training=True)
+        self._log = log = RunLogger(config.rl, run.preset.loss, folder, display, episodes, schedule)
         self._dashboards = dashboards = Dashboards(
-            reporter_makers(run, folder), reported * run.config.rl.updates
+            reporter_makers(config.report_to, folder), reported * config.rl.updates
         )
         self._trainer = trainer = MultiTurnTrainer(
             policy.model,
@@ -118,7 +120,9 @@ class Reinforcement:
         self._best = best = BestPolicy(folder, self.save)
         self._validation = PeriodicValidation(run, folder, policy.chat, self.play, log, dashboards)
         self._stop = StopConditions(run, folder, display, log)
-        self._health = HealthWatch(run, folder, display)
+        length = {"steps": config.steps, "minutes": config.minutes}
+        changes_policy = config.top_p < 1 or run.preset.pool is not None
+        self._health = HealthWatch(config.health, folder, display, length, changes_policy)
         after = AfterStep(
             run, folder, trainer, log, dashboards, self._validation, best, self._stop,
             self._health, TimedCheckpoints(trainer, run.config.rl.save_minutes),

@@ -159,8 +159,6 @@ def test_what_a_dashboard_imports_in_its_thread_disturbs_no_picture(tmp_path, mo
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from trainers.config.resolve import resolve
-
     (tmp_path / "IPython.py").write_text(
         "import threading\nimport tests.trainers.monitoring.test_dashboards as here\n"
         "here.BEGUN.set()\n"
@@ -173,8 +171,8 @@ def test_what_a_dashboard_imports_in_its_thread_disturbs_no_picture(tmp_path, mo
     del sys.modules["IPython"]
     BEGUN.clear()
     DRAWN.clear()
-    run = resolve(parse_config(toy_runs.arguments(tmp_path / "run", "--report-to", name)))
-    dashboards.reporter_makers(run, RunFolder(tmp_path / "run"))
+    config = parse_config(toy_runs.arguments(tmp_path / "run", "--report-to", name))
+    dashboards.reporter_makers(config.report_to, RunFolder(tmp_path / "run"))
     thread = threading.Thread(target=importlib.import_module, args=["IPython"])
     thread.start()
     assert BEGUN.wait(5)
