@@ -165,7 +165,7 @@ def _write_reference() -> None:
             source = ROOT / (source / "__init__.py" if (ROOT / source).is_dir() else f"{source}.py")
             # What a module names in __all__ may come from the files below it.
             options = "   :imported-members:\n" * ("__all__" in source.read_text(encoding="utf-8"))
-            options += "   :no-index:\n" * (name == "agentgym")  # Each has its entry in its room.
+            options += "   :no-index:\n" * (name == "agentgym")  # indexed at their own modules
             text = (
                 f"# `{name}`\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n"
                 f"{options}```\n"

@@ -2,7 +2,7 @@
 
 `session` plays an episode by tool calls, and has `play_agent`; `tool_functions` turns an
 environment's actions into Python functions for frameworks. Whatever serves an episode to an agent
-(the trainer's gateway, TRL, MCP) builds on this room.
+(the trainer's gateway, TRL, MCP) builds on this package.
 
 To add one of these, touch these files:
 

@@ -51,9 +51,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 DROPPED, IDLE = "updates/dropped_updates", "updates/idle_updates"
-"""Names of the counts of updates of a step that change no weight."""
+"""Names of the counts of a step's updates that change no weight."""
 LOST_TOKENS = "updates/lost_tokens"
-"""Name of the share of trained tokens that are left out, as their loss is not finite."""
+"""Name of the share of trained tokens left out because their loss is not finite."""
 TOKENS = "tokens"
 """Name of the token count among summed metrics."""
 RESEED = 7_919
@@ -73,9 +73,9 @@ class BatchTrainer(GRPOTrainer):
         finite: Whether loss and gradients of the current step were finite; a non-finite update is
             dropped, so that the weights do not change.
         dropped_updates: Updates of the current step that were dropped.
-        idle_updates: Updates of the current step whose gradient was exactly 0, as where no token
-            trains: they change no weight either.
-        parts: What the methods of the preset do in a step.
+        idle_updates: Updates of the current step with a gradient of exactly 0, for example without
+            trained tokens: they change no weight either.
+        parts: The parts that optional methods add to a step.
     """
 
     after_step: Callable[[StepEnd], None] | None = None
@@ -93,7 +93,7 @@ class BatchTrainer(GRPOTrainer):
         chat: TurnTokenizer,
         **kwargs: Any,
     ) -> None:
-        """Set TRL up; ``kwargs`` are its own, such as ``peft_config``.
+        """Set up TRL; ``kwargs`` are TRL's, such as ``peft_config``.
 
         Raises:
             ConfigurationError: The arguments contain an option that this trainer does not support.
@@ -101,7 +101,7 @@ class BatchTrainer(GRPOTrainer):
         check_arguments(args)
         self.times, self.finite = StepTimes(), True
         self.dropped_updates = self.idle_updates = 0
-        # TRL's loader wants as many prompts as there are groups; the task source has the tasks.
+        # TRL's loader needs one prompt per group; the real tasks come from the task source.
         prompts = max(1, args.generation_batch_size // args.num_generations)
         super().__init__(
             model=model,
@@ -128,7 +128,7 @@ class BatchTrainer(GRPOTrainer):
         return self.state.global_step // self.updates
 
     def _prepare_inputs(self, generation_batch: list[dict[str, object]]) -> dict[str, Tensor]:
-        """Return what the present update trains: TRL's own division depends on the processes."""
+        """Return the rows of the current update: TRL's division would depend on the processes."""
         parts = self.args.steps_per_generation
         if self._step % self.updates == 0 or self._buffered_inputs is None:
             self.finite, self.dropped_updates, self.idle_updates = True, 0, 0
@@ -141,7 +141,7 @@ class BatchTrainer(GRPOTrainer):
         """Make one forward and backward pass, and record whether the loss is finite."""
         with self.times.part("update"):
             loss: Tensor = super().training_step(*args, **kwargs)
-            # A device works on while Python goes on; reading a number waits for it.
+            # The device runs asynchronously; reading a number would wait for it.
             self.finite &= bool(torch.isfinite(loss))
             for part in self.parts:
                 part.after_backward()
@@ -166,14 +166,14 @@ class BatchTrainer(GRPOTrainer):
             elif size == 0.0 and not waits:
                 self.idle_updates += 1
             if waits or not (self.finite and changes_weights(size)):
-                # None, not 0: AdamW would decay the weights and move on along its moments.
+                # None, not 0, with which AdamW would decay the weights and move along its moments.
                 model.zero_grad(set_to_none=True)
         return norm
 
     def _maybe_log_save_evaluate(self, *args: Any, **kwargs: Any) -> None:
         """After an update: at the end of a step ``after_step`` says when TRL logs and saves."""
         act = partial(super()._maybe_log_save_evaluate, *args, **kwargs)
-        # TRL logs after as many updates as a step has: a log that is due is the end of a step.
+        # TRL logs every ``updates`` updates, so a due log marks the end of a step.
         if self.after_step is None or not self.control.should_log:
             act()
         else:
@@ -181,13 +181,13 @@ class BatchTrainer(GRPOTrainer):
 
     @property
     def _waiting_steps(self) -> int:
-        """First steps in which parts learn and the policy does not."""
+        """Number of first steps in which only parts learn, not the policy."""
         return max((part.warmup_steps for part in self.parts), default=0)
 
     # -- processes ---------------------------------------------------------------------------------
 
     def _gather(self, items: list[T], place: str = "") -> list[T]:
-        """The items of all processes, in rank order; they meet at a place that some reach late."""
+        """Gather the items of all processes, in rank order, at a point that some reach late."""
         if place:
             meet(place)
         return gather_object(items) if self.accelerator.num_processes > 1 else items
@@ -206,7 +206,7 @@ class BatchTrainer(GRPOTrainer):
     def _backward(self, loss: Tensor) -> Tensor:
         """Add the gradient of a micro-batch to those of its update."""
         deepspeed = self.accelerator.distributed_type == DistributedType.DEEPSPEED
-        # The losses are parts of a sum: nothing is to be divided by their number.
+        # The losses are parts of a sum, so nothing must be divided by their number.
         self.accelerator.backward(loss, **({"scale_wrt_gas": False} if deepspeed else {}))
         return loss.detach()
 
@@ -214,13 +214,13 @@ class BatchTrainer(GRPOTrainer):
 
     @property
     def _stateful(self) -> Mapping[str, object]:
-        """The parts that may have a state of their own, by their names in a checkpoint."""
+        """The parts that may have state, by their names in a checkpoint."""
         return {}
 
     def _save_checkpoint(self, model: nn.Module, trial: object) -> None:
-        """Add our own state, before the file that marks a checkpoint as whole.
+        """Add our state, before the file that marks a checkpoint as complete.
 
-        A batch that makes several updates is added, too, while some of them are still to come.
+        A batch with outstanding updates is added, too.
         """
         name = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
         folder = Path(self._get_output_dir(trial=trial)) / name
@@ -267,13 +267,13 @@ class BatchTrainer(GRPOTrainer):
 
     def train_from(self, checkpoint: Path) -> None:
         """Resume training from a checkpoint, as a new process would."""
-        self._step = 0  # A checkpoint in the middle of a batch brings its own.
+        self._step = 0  # A checkpoint in the middle of a batch contains the batch.
         self._forget()
         self._buffered_inputs = None
         self._metrics["train"].clear()
-        # Made anew with the rate of now; its moments come from the checkpoint.
+        # Recreated with the current rate; its moments come from the checkpoint.
         self.optimizer = None
-        if self.is_deepspeed_enabled:  # Its engine went with the training that ended.
+        if self.is_deepspeed_enabled:  # Its engine was closed with the previous training.
             self.model_wrapped = self.model
         self.train(resume_from_checkpoint=str(checkpoint))
 
@@ -295,13 +295,13 @@ class BatchTrainer(GRPOTrainer):
         self._forget()
 
     def _forget(self) -> None:
-        """Hook: the weights are others now than any part has seen."""
+        """Hook: called after the weights were replaced."""
 
     def _set_rate(self) -> None:
-        """Let a restored optimiser go on at the learning rate that the run has come to."""
+        """Set a restored optimiser to the run's current learning rate."""
         if self.args.learning_rate == self._peak:
             return
-        # The checkpoint has brought the rate of its time, in the optimiser and in the schedule.
+        # The checkpoint has restored its older rate, in the optimiser and in the schedule.
         rate, schedule = self.args.learning_rate, self.lr_scheduler
         optimizer: Any = self.optimizer
         schedule.base_lrs = [rate] * len(schedule.base_lrs)
@@ -341,7 +341,7 @@ class _OptimiserTimes(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
-        """Forget what came before the first step."""
+        """Discard the time before the first step."""
         self._times.take()
 
     def on_pre_optimizer_step(
@@ -359,5 +359,5 @@ class _OptimiserTimes(TrainerCallback):
 
 
 def _episode_return(**_: object) -> list[float]:
-    """Stand for the reward function that TRL asks for: the environments pay."""
+    """Stand in for the reward function that TRL requires: rewards come from environments."""
     raise NotSupported("expected rewards from the environments, but TRL asked a reward function")

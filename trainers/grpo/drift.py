@@ -50,12 +50,12 @@ def _k3(logprobs: Sequence[float], logps: Sequence[float]) -> float:
     Unbiased and never negative (J. Schulman, Approximating KL Divergence, 2020).
     """
     gaps = [p - q for p, q in zip(logps, logprobs, strict=True)]
-    # Bounded: a policy that far off is to be seen, not to end the run with an overflow.
+    # Bounded, so that a far-off policy shows in the log instead of ending the run by overflow.
     return sum(math.exp(min(gap, MAX_LOG_RATIO)) - 1.0 - gap for gap in gaps)
 
 
 def _spread(trajectories: Sequence[Trajectory], count: int) -> list[Row]:
-    """Return the first row of each of a few episodes, as far apart as they can be."""
+    """Return the first row of each of a few evenly spaced episodes."""
     nonempty = [trajectory for trajectory in trajectories if trajectory.turns]
     stride = max(1, len(nonempty) // count)
     return [to_rows([trajectory])[0] for trajectory in nonempty[::stride][:count]]

@@ -124,9 +124,9 @@ class TokenForward:
             packed = pack(row_inputs(ids, labels), labels)
             if packed is not None:
                 return self._packed_scores(model, packed, scored, states)
-        # Causality alone hides padding that stands behind: the fastest attention takes no mask.
+        # Causality hides padding on the right, and the fastest attention takes no mask.
         extra: dict[str, Tensor | bool] = {}
-        if router_loss:  # It counts tokens, not padding.
+        if router_loss:  # It must count tokens, not padding.
             extra = {"output_router_logits": True, "attention_mask": mask}
         final_states: list[Tensor] = []
         collecting = _final_states(model, final_states) if states else nullcontext()
@@ -146,9 +146,10 @@ class TokenForward:
         return Scores(logps, entropies, aux, final_states[-1].gather(1, hidden))
 
     def packs(self, model: nn.Module) -> bool:
-        """Whether prefixes that rows share are computed once; a few tokens are tried at first.
+        """Whether shared prefixes are computed once; tested on a few tokens at the first call.
 
-        All processes ask at the same place, because a pass of sharded weights is an act of all.
+        All processes must call it at the same point, because a pass with sharded weights is
+        collective.
         """
         if self._packs is None:
             # Checkpointing would warn that there is no gradient.
@@ -168,7 +169,7 @@ class TokenForward:
             out = model(**packed.inputs(), shift_labels=packed.labels[None], fused_lm_head=True)
 
         def column(values: Tensor) -> Tensor:
-            """Put values (P,) of the scored pairs where their tokens are, (B, T)."""
+            """Scatter values (P,) of the scored pairs to their tokens, (B, T)."""
             spread = torch.zeros(scored.shape, dtype=values.dtype, device=values.device)
             return spread.masked_scatter(scored, values[packed.pairs])
 
@@ -223,7 +224,7 @@ class TokenForward:
             return self.logps(policy, batch, parts)
 
     def _head(self, tokens: int) -> AbstractContextManager[None]:
-        """Let the head take tiles of chosen tokens."""
+        """Let the head process tiles of chosen tokens."""
         return head_of_chosen_tokens(
             self._accelerator, tokens, self._vocabulary, self._logits_bytes
         )
@@ -260,7 +261,7 @@ def head_of_chosen_tokens(
 
 @contextmanager
 def _final_states(model: nn.Module, states: list[Tensor]) -> Iterator[None]:
-    """Collect what a model's backbone returns, behind its final norm, in the passes of a block."""
+    """Collect the final hidden states of a model's backbone in the passes of a block."""
     handle = base_model(model).base_model.register_forward_hook(
         lambda module, inputs, output: states.append(output.last_hidden_state)
     )

@@ -61,7 +61,7 @@ def micro_batches(
     sizes = torch.stack([prompt * (needed > 0), needed, trained], dim=1)[order][None]
     sizes = gather(sizes) if gather else sizes  # (processes, B, 3)
     longest, tokens = sizes.max(0).values.tolist(), sizes[:, :, 2].sum(0).tolist()
-    # Where nothing trains one pass is made all the same, because wrappers wait for it.
+    # Without trained tokens one pass is still made, because distributed wrappers wait for it.
     widths = [(prompt, completion) for prompt, completion, _ in longest if completion] or [(1, 1)]
     total = max(1, sum(tokens))
     return [MicroBatch(order[part], sum(tokens[part]) / total) for part in divided(widths, budget)]
@@ -104,7 +104,7 @@ def packed_micro_batches(
 
 
 def _stretched(parts: list[list[int]], count: int, rows: int) -> list[list[int]]:
-    """Divide parts further, until there are ``count``; idle rows stand in where none is left."""
+    """Divide parts further, until there are ``count``; padding rows fill up if none is left."""
     idle = sorted(set(range(rows)).difference(*parts))
     parts = list(parts)
     while len(parts) < count:
@@ -121,7 +121,7 @@ def divided(widths: Sequence[tuple[int, int]], budget: int | None) -> list[slice
 
     Args:
         widths: Tokens of the prompt and of the rest of each row; prompts are padded on the left.
-        budget: Most rows x width of a run of more than one row; None: no limit.
+        budget: Maximum rows x width of a run of more than one row; None: no limit.
     """
     parts, start, prompt, rest = [], 0, 0, 0
     for at, (first, second) in enumerate(widths):
@@ -136,14 +136,14 @@ def divided(widths: Sequence[tuple[int, int]], budget: int | None) -> list[slice
 def accumulating(accelerator: Accelerator, model: nn.Module) -> Iterator[None]:
     """Accumulate gradients without an update, in every micro-batch of an update but the last.
 
-    DDP then reduces them once. FSDP goes on reducing each time, since the gradients of all weights
-    would not fit on one device; so do ZeRO 2 and 3, which allow nothing else, and whose engine
-    would update the weights if it took this for the last.
+    DDP then reduces them once. FSDP still reduces each time, because the gradients of all weights
+    would not fit on one device; so do ZeRO 2 and 3, which support nothing else, and whose engine
+    would update the weights after a micro-batch marked as the last.
     """
     state = accelerator.gradient_state
     before = state.sync_gradients
     alone = model.no_sync() if isinstance(model, DistributedDataParallel) else nullcontext()
-    # Private in accelerate: its `accumulate` counts passes, and here their number changes.
+    # A private method: accelerate's `accumulate` counts passes, whose number varies here.
     state._set_sync_gradients(False)
     try:
         with alone:

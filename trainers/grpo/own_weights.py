@@ -25,10 +25,10 @@ class OwnWeights(StepPart):
     def __init__(
         self, accelerator: Accelerator, *, lr: float, max_grad_norm: float, file: str
     ) -> None:
-        """Begin without any weight.
+        """Start without weights.
 
         Args:
-            accelerator: Of the trainer.
+            accelerator: The trainer's.
             lr: Learning rate.
             max_grad_norm: Gradient norm at which their gradients are clipped.
             file: Name of their file in a checkpoint.
@@ -61,7 +61,7 @@ class OwnWeights(StepPart):
             group["lr"] = self._lr * factor
 
     def save(self, folder: Path) -> None:
-        """Write weights and optimiser into a folder, which is made."""
+        """Write weights and optimiser into a folder, which is created."""
         folder.mkdir(parents=True, exist_ok=True)
         weights = {name: weight.detach() for name, weight in self._trained.items()}
         torch.save(
@@ -69,7 +69,7 @@ class OwnWeights(StepPart):
         )
 
     def load(self, folder: Path) -> None:
-        """Read them, in every process."""
+        """Load them, in every process."""
         device = self._accelerator.device
         state = torch.load(folder / self._file, map_location=device, weights_only=True)
         with torch.no_grad():

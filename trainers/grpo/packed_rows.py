@@ -1,9 +1,9 @@
 """Rows of a micro-batch as one input row that holds each shared prefix once.
 
-Labels are asked at places of the tree of prefixes: the distribution behind a prefix is needed once
-for each distinct token that follows it. Whether a model can be called so is found out by trying:
-its attention has to go through :mod:`~trainers.grpo.shared_attention` in every layer, and nothing
-else may mix tokens, as state-space layers do.
+Labels belong to nodes of the prefix tree: the distribution after a prefix is needed once per
+distinct next token. Whether a model supports such calls is found out by trying: its attention has
+to go through :mod:`~trainers.grpo.shared_attention` in every layer, and nothing else may mix
+tokens, as state-space layers do.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 TOLERANCE, ROUGH = 1e-3, 0.1
-"""Relative difference of hidden states that rounding explains: in float32, in lower precision."""
+"""Relative difference of hidden states explained by rounding: in float32, in lower precision."""
 WINDOWS = ("sliding_window", "attention_chunk_size")
 """Settings that limit how far attention reaches back, in tokens."""
 
@@ -59,7 +59,7 @@ class PackedRows(NamedTuple):
 
 
 def pack(rows: Sequence[IntArray], labels: Tensor) -> PackedRows | None:
-    """Pack rows; None where that would save little.
+    """Pack rows; None if that would save little.
 
     Args:
         rows: Token ids of each row before its last label, from the first column on.
@@ -70,7 +70,7 @@ def pack(rows: Sequence[IntArray], labels: Tensor) -> PackedRows | None:
         return None
     columns = labels.cpu().numpy()
     labelled = columns != IGNORED
-    # What is said about a token stands at the one before it.
+    # The logits of a token are at the position before it.
     sources = [
         tree.places[row][column - 1] for row, column in zip(*np.nonzero(labelled), strict=True)
     ]
@@ -87,7 +87,7 @@ def tree_inputs(tree: PrefixTree, device: torch.device) -> dict[str, Any]:
     return {
         "input_ids": ids,
         "position_ids": positions,
-        # Attention takes no notice of it; without one the model would make a mask of N x N.
+        # Attention ignores it; without one the model would build an N x N mask.
         "attention_mask": torch.ones(1, 1, 1, 1, dtype=torch.bool, device=device),
         ARGUMENT: SharedAttention.of(tree, device),
     }
@@ -95,7 +95,7 @@ def tree_inputs(tree: PrefixTree, device: torch.device) -> dict[str, Any]:
 
 @contextmanager
 def gathered_states(model: nn.Module, sources: Tensor) -> Iterator[list[Tensor]]:
-    """Let a model's head take the final hidden states of chosen places, (1, P, H).
+    """Let a model's head only process the final hidden states of chosen positions, (1, P, H).
 
     Yields:
         The hidden states (P, H) of each pass.
@@ -115,7 +115,7 @@ def gathered_states(model: nn.Module, sources: Tensor) -> Iterator[list[Tensor]]
 
 
 def longest_row(model: nn.Module) -> int:
-    """Return the most tokens of a row that attends to all of its tokens in every layer."""
+    """Return the maximum length of a row with full attention in every layer."""
     config = base_model(model).config.get_text_config()
     limits = [getattr(config, name, None) for name in WINDOWS]
     return min((int(limit) for limit in limits if limit), default=sys.maxsize)
@@ -157,7 +157,7 @@ def _problem(model: nn.Module, fused_head: bool) -> str | None:
     inputs[ARGUMENT] = counted = _Counted(inputs[ARGUMENT])
     try:
         packed = _states(model, fused_head, **inputs)
-    # Whatever a model does with arguments that it does not know.
+    # Models fail in many ways with unknown arguments.
     except (TypeError, ValueError, RuntimeError, LookupError, AttributeError) as error:
         return f"{type(error).__name__}: {error}"
     if counted.calls != config.num_hidden_layers:
@@ -170,7 +170,7 @@ def _problem(model: nn.Module, fused_head: bool) -> str | None:
 
 
 def _example_rows(vocabulary: int) -> list[IntArray]:
-    """Return rows that share much, share little, and branch again."""
+    """Return rows with long, short and nested shared prefixes."""
     ids = (np.arange(48) * 7919 + 11) % vocabulary
     ends = ((16, 24, 32), (16, 32, 36), (4, 36, 46))
     return [ids[:24], *(np.concatenate([ids[:a], ids[b:c]]) for a, b, c in ends), ids[:28]]

@@ -1,9 +1,9 @@
-"""The tree of prefixes of a batch of rows: tokens that several rows begin with are held once.
+"""The prefix tree of a batch of rows, which stores shared prefixes once.
 
-A token's hidden state depends on itself and on what stands before it, so rows with a common prefix
-have common states there. Members of a group share the system prompt and the question, often the
-first action and the page that it led to. In lexicographic order a row shares more with its
-neighbour than with any other row before, so the tree is told by one number for each row.
+A token's hidden state depends on itself and earlier tokens, so rows with a common prefix share its
+states. Members of a group share the system prompt and the question, often the first action and the
+page that it led to. In lexicographic order a row shares more with its neighbour than with any other
+row before, so one number per row determines the tree.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ are copied for each row, all other activations are not."""
 
 
 LEAST_SAVED = 0.25
-"""Least share of the tokens of rows that a tree must save, since its attention copies keys and its
-rows are not of one length. A policy of 0.3 million weights takes 10 % longer at 0.19."""
+"""Minimum share of tokens that a tree must save, because its attention copies keys and its rows
+differ in length. A policy of 0.3 million weights takes 10 % longer at 0.19."""
 
 
 class PrefixTree(NamedTuple):
@@ -68,8 +68,8 @@ def divided_rows(rows: Sequence[IntArray], budget: int | None) -> list[list[int]
 
     Args:
         rows: Token ids of each row; empty rows are left out.
-        budget: Most tokens of a tree of more than one row. Of a shared prefix a row needs its keys
-            and values all the same, so ``KEY_SHARE`` tokens of it count as one. None: no limit.
+        budget: Maximum tokens of a tree of more than one row. A row still needs the keys and values
+            of its shared prefix, so ``KEY_SHARE`` tokens of it count as one. None: no limit.
 
     Returns:
         Indices of the rows of each tree, the largest tree first.
@@ -88,7 +88,7 @@ def divided_rows(rows: Sequence[IntArray], budget: int | None) -> list[list[int]
 
 
 def _neighbours(rows: Sequence[IntArray]) -> tuple[list[int], list[int]]:
-    """Order rows lexicographically; how many tokens each begins with as the one before it."""
+    """Order rows lexicographically; return each one's common prefix length with the previous."""
     lists = [row.tolist() for row in rows]
     order = sorted(range(len(rows)), key=lists.__getitem__)
     common = [0] * len(order)
@@ -101,5 +101,5 @@ def _neighbours(rows: Sequence[IntArray]) -> tuple[list[int], list[int]]:
 
 
 def _joined(parts: Sequence[IntArray]) -> IntArray:
-    """Concatenate arrays, of which there may be none."""
+    """Concatenate arrays; empty without any."""
     return np.concatenate([np.zeros(0, np.int64), *parts])

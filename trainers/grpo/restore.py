@@ -17,7 +17,7 @@ __all__ = ["fill_partitions", "fill_shards"]
 
 def fill_shards(policy: Path, model: nn.Module) -> None:
     """Load whole weights, read by the main process, into a model sharded by FSDP."""
-    # A head that is tied to the embedding has no weights of its own there.
+    # A head tied to the embedding has no separate weights in the file.
     options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True, strict=False)
     set_model_state_dict(model, _read_by_main(policy), options=options)
 
@@ -27,9 +27,9 @@ def fill_partitions(policy: Path, model: nn.Module) -> None:
     zero = importlib.import_module("deepspeed").zero
     tensors = _read_by_main(policy)
     for name, parameter in model.named_parameters():
-        # Files leave out the name of the adapter.
+        # Files omit the adapter's name from keys.
         tensor = tensors.get(name.replace(".default.", "."))
-        # All enter, the others with nothing found: what rank 0 writes is spread at the end.
+        # All processes enter; what rank 0 writes is broadcast on exit.
         with torch.no_grad(), zero.GatheredParameters([parameter], modifier_rank=0):
             if tensor is not None:
                 parameter.copy_(tensor)

@@ -3,12 +3,12 @@
 A model computes everything but attention token by token, so the tokens of a tree
 (:mod:`~trainers.grpo.prefix_tree`) can be its only input row. In attention a row needs the keys and
 values of its shared prefix as well: they are copied into rows of keys, the queries of the tokens
-that belong to the row attend to them, and the results return to the places of the tree. A mask of
+that belong to the row attend to them, and the results are gathered back into the tree. A mask of
 the whole tree would instead cost the square of its size.
 
 Transformers calls the attention of a model by name, and hands it the keyword arguments of the
-model's call. :func:`install` puts a function in the place of "sdpa" that does so where it finds a
-:class:`SharedAttention` among them, and is the original otherwise.
+model's call. :func:`install` replaces "sdpa" by a function that does so if it finds a
+:class:`SharedAttention` among them, and otherwise calls the original.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ their own, or while padding costs fewer pairs of tokens than this."""
 
 @dataclass(frozen=True)
 class _Copy:
-    """Copies of some of N tensors, whose gradients are added up in a fixed order by one call."""
+    """Copies rows of N tensors; gradients of copies are summed in a fixed order by one call."""
 
     index: Tensor
-    """(M,) which tensor each copy is of."""
+    """(M,) source of each copy."""
     order: Tensor
-    """(M,) the copies, sorted by what they are of."""
+    """(M,) the copies, sorted by source."""
     begins: Tensor
     """(N,) first entry of ``order`` of each tensor's copies."""
 
@@ -111,9 +111,9 @@ class SharedAttention:
 
     @classmethod
     def of(cls, tree: PrefixTree, device: torch.device) -> SharedAttention:
-        """Divide the rows of a tree into what is computed together."""
+        """Group the rows of a tree for joint computation."""
         sizes = [len(places) for places in tree.places]
-        # A row that shares little is computed as a whole, and the shared results are not used.
+        # A row that shares little is computed completely, and its shared results are unused.
         starts = [
             int(shared) if shared >= LEAST_SHARED * size else 0
             for size, shared in zip(sizes, tree.shared, strict=True)
