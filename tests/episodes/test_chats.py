@@ -217,6 +217,17 @@ def learnt(row: Any) -> list[int]:
     return [label for label in row["labels"] if label != -100]
 
 
+def said(row: Any) -> list[str]:
+    """Return what the assistant says in a conversation, as `MARKED` writes it."""
+    messages = [message for message in row["messages"] if message["role"] == "assistant"]
+    calls = [[call["function"] for call in message.get("tool_calls", [])] for message in messages]
+    written = [
+        "".join(f"{call['name']} {json.dumps(call['arguments'])}" for call in of_turn)
+        for of_turn in calls
+    ]
+    return [f"{m['content']}{w}<|end|>" for m, w in zip(messages, written, strict=True)]
+
+
 @pytest.mark.parametrize("kind", ["slipped", "called"])
 @pytest.mark.parametrize("flags", [[], ["--valid-actions-only"], ["--text", "action"]])
 def test_trl_learns_the_assistant_and_nothing_else(
@@ -234,15 +245,50 @@ def test_trl_learns_the_assistant_and_nothing_else(
     for row, prepared_row, read in zip(rows, prepared_rows, stored_rows, strict=True):
         stripped = [{k: v for k, v in m.items() if v is not None} for m in read["messages"]]
         assert stripped == row["messages"] and (read.get("tools") or None) == row.get("tools")
-        expected: list[int] = []
-        for message in row["messages"]:
-            if message["role"] == "assistant":
-                calls = [call["function"] for call in message.get("tool_calls", [])]
-                text = "".join(f"{c['name']} {json.dumps(c['arguments'])}" for c in calls)
-                text = message["content"] + text + "<|end|>"
-                expected += tokenizer.encode(text, add_special_tokens=False)
+        expected = [
+            token
+            for text in said(row)
+            for token in tokenizer.encode(text, add_special_tokens=False)
+        ]
         assert expected and learnt(prepared_row) == expected
         assert len(prepared_row["input_ids"]) > len(expected)
+
+
+def test_no_call_gets_the_arguments_of_another_by_way_of_datasets(tmp_path: Path) -> None:
+    """Calls with different arguments come back from Arrow and parquet without nulls."""
+    for seed in range(2):
+        episode = recorded(gymnasium.make("agentgym/TextCraft-v0", grammar="tool_call"), seed)
+        append_episode(tmp_path / "e.jsonl", episode)
+    out = tmp_path / "sft.jsonl"
+    export(tmp_path / "e.jsonl", out, "sft")
+    stored_rows, prepared_rows, tokenizer = prepared(out, assistant_only_loss=True)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    functions = [
+        call["function"]
+        for row in rows
+        for message in row["messages"]
+        for call in message.get("tool_calls", [])
+    ]
+    assert {frozenset(function["arguments"]) for function in functions} == {
+        frozenset(("count", "item")), frozenset(("product", "ingredients")),
+    }  # fmt: skip
+    assert [row["messages"] for row in stored_rows] == [row["messages"] for row in rows]
+    for row, prepared_row in zip(rows, prepared_rows, strict=True):
+        assert "null" not in "".join(said(row))
+        expected = [
+            token
+            for text in said(row)
+            for token in tokenizer.encode(text, add_special_tokens=False)
+        ]
+        assert learnt(prepared_row) == expected
+    import datasets
+
+    stored_rows.map(lambda row: {"size": len(row["messages"])}).to_parquet(tmp_path / "sft.parquet")
+    again = datasets.load_dataset(
+        "parquet", data_files=str(tmp_path / "sft.parquet"), split="train",
+        cache_dir=str(tmp_path / "cache"),
+    )  # fmt: skip
+    assert [row["messages"] for row in again] == [row["messages"] for row in rows]
 
 
 def test_trl_learns_the_completion_of_a_turn_with_any_template(
