@@ -67,12 +67,12 @@ def _screen(quiet: bool = False) -> Console:
     from rich.segment import Segment
 
     class TerminalConsole(Console):
-        """Tell the command when nobody reads its output any more; obey no text that is printed."""
+        """Raise when the reader has closed the output; escape control characters in text."""
 
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterator[Segment]:
-            """Pass on what is drawn; codes for the terminal are rich's own alone."""
+            """Escape control characters in text; only rich's own control codes are printed."""
             for part in super().render(renderable, options):
                 yield part if part.control else Segment(printable(part.text, None), part.style)
 

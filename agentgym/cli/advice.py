@@ -34,7 +34,7 @@ def in_flags(text: str) -> str:
 def _flag(match: re.Match[str]) -> str:
     setting, name, value = match.groups()
     flag = FLAGS.get(name)
-    # What is no setting of the command stays as it is, backticks included.
+    # Text in backticks that is not a setting of the command stays unchanged.
     if setting in OTHERS or flag is None:
         return OTHERS.get(setting, match[0])
     if value in (None, "True"):

@@ -50,7 +50,7 @@ def run(command: object, console: Console) -> int:
     from agentgym.support.terminal import say
     from agentgym.trust import trusting
 
-    # Said on standard error: standard output may be JSON.
+    # On standard error, because standard output may be JSON.
     with trusting(*trusted, say=partial(say, _notes())):
         return action(command, console)
 
@@ -61,7 +61,7 @@ def _notes() -> Console:
     return Console(stderr=True)
 
 
-# What a subcommand needs is imported when it runs: `agentgym --help` shall answer at once.
+# Subcommands import their modules when they run, so that `agentgym --help` is fast.
 def _list(command: List, console: Console) -> int:
     from agentgym.cli.listing import show
 
@@ -94,7 +94,7 @@ def _play(command: Play, console: Console) -> int:
 
 
 def _play_defaults(name: str) -> dict[str, Any]:
-    """Return what suits a person; ids of no family have nothing of the kind."""
+    """Return a family's arguments for human players; empty for other ids."""
     from agentgym.registration import families
 
     named = resolve(name)

@@ -72,7 +72,7 @@ def _compare_trainings(command: Compare, paths: Sequence[Path], console: Console
 
 
 def _reports(paths: Sequence[Path]) -> list[Report]:
-    """Read reports; those of several evaluations in the order in which they were named."""
+    """Read the reports at paths; those of a suite are in the order of the suite."""
     from agentgym.evaluation import read_report
     from agentgym.evaluation.suites.suite_folder import reports_at
     from agentgym.viewer import is_html

@@ -25,7 +25,7 @@ BUNDLED = ": bundled tasks"
 
 
 def show(command: Doctor, console: Console) -> int:
-    """Examine the installation and print what was found; return the exit code."""
+    """Examine the installation and print the findings; return the exit code."""
     checks = examine()
     boxes = [check for check in checks if check.name.startswith(SANDBOX)]
     sandbox = any(check.ok for check in boxes)
@@ -87,7 +87,7 @@ def _in_short(checks: Sequence[Check], able: Sequence[Ability], boxes: Sequence[
     for check in checks:
         if check.group in ("core", "machine") and not check.ok:
             state = "[red]broken[/]" if check.vital else "[yellow]missing[/]"
-            # Why a sandbox cannot run is told at length; what is missing comes first.
+            # Reasons of sandboxes are long: show the missing parts first.
             table.add_row(state, cell(f"{check.name} {check.detail}".partition(";")[0]))
     absent = [extra for extra, group in _rows(checks).items() if not all(c.ok for c in group)]
     extras = [name for name in absent if name not in ("core", "machine")]
@@ -108,7 +108,7 @@ def _packages(checks: Sequence[Check]) -> Table:
 
 
 def _summarize_checks(group: Sequence[Check]) -> str:
-    """List what was found, each once; what is missing for one reason stands together."""
+    """List the findings, each once; parts that are missing for the same reason are grouped."""
     present = dict.fromkeys(f"{check.name} {check.detail}" for check in group if check.ok)
     lacking: dict[str, list[str]] = {}
     for check in group:
@@ -149,7 +149,7 @@ def _fixes(
 
 
 def _play_families(console: Console, sandbox: bool) -> int:
-    """Let each family's expert play a task, say how it went, and return the exit code."""
+    """Let each family's expert play a task, print the results, and return the exit code."""
     failed = 0
     for name, problem in play_each(sandbox):
         failed += bool(problem)

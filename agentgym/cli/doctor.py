@@ -1,4 +1,4 @@
-"""What is installed, what is missing, and the exact command that repairs it: for `diagnosis`."""
+"""Find out what is installed or missing, and the exact command that repairs it: for `diagnosis`."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from agentgym.sandbox.registry import AUTOMATIC, probe
 from agentgym.support.caching import cache_folder
 
 PYTHON_MARKER = re.compile(r'python(?:_full)?_version\s*([<>=!~]+)\s*"([^"]+)"')
-"""What a requirement says of the version of Python."""
+"""The version of Python in the marker of a requirement."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of examining one part."""
 
     group: str
     """``core``, the name of an extra, or ``machine``."""
     name: str
-    """What was looked at."""
+    """The examined part."""
     ok: bool
-    """Whether it is as it should be."""
+    """Whether it is in order."""
     detail: str
-    """Version found, or what is wrong."""
+    """Version, or the problem."""
     fix: str = ""
     """Command that repairs it; empty when nothing is wrong."""
 
@@ -146,7 +146,7 @@ def _cache() -> Check:
 
 
 def _sandboxes() -> Iterable[Check]:
-    """Ask every sandbox that isolates whether it can run here; one of them is enough."""
+    """Probe every sandbox back end that isolates; one that can run is enough."""
     for name in AUTOMATIC:
         reason = probe(name)
         yield Check("machine", f"sandbox {name}", not reason, reason or "can run here")

@@ -68,7 +68,7 @@ def _rows(evaluation: NamedEvaluation, env: TextEnv) -> Iterator[tuple[str, str]
 def _estimate(
     evaluation: NamedEvaluation, prompt: Prompt, env: TextEnv, planned: Plan, horizon: int | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield what a chat model would take."""
+    """Yield the estimated tokens and cost of a chat model."""
     from agentgym.evaluation.forecast import ANSWER, CHARACTERS, MEASURED, forecast
     from agentgym.evaluation.prices import dollars
 

@@ -83,7 +83,7 @@ def _single(suite: Suite, display: _Display) -> int:
     try:
         report = single.play(out, single.wants_scale(single.model), display)
     except (KeyboardInterrupt, AgentGymError) as error:
-        # After a mistake of the caller the folder may be that of another evaluation.
+        # After an error in the arguments, the folder may belong to another evaluation.
         if out is not None and not isinstance(error, ConfigurationError):
             display.show_kept(out)
         raise
@@ -103,7 +103,7 @@ def _several(suite: Suite, display: _Display) -> int:
     try:
         result = play_suite(suite, display)
     except BaseException:
-        # On Ctrl-C, too, show what hours of playing have given so far.
+        # Also on Ctrl-C: show the results of hours of playing so far.
         display.show_table(display.reports, suite.out)
         raise
     display.show_table([*result.reports.values()], suite.out)
@@ -120,9 +120,9 @@ class _Display(EvaluationProgress):
     """Shows how evaluations go: a bar over the episodes, and a sentence on each of several.
 
     Args:
-        console: Where it is shown.
-        number: How many evaluations there are.
-        out: Where they are kept, said before the first of them begins; None: not said.
+        console: The output.
+        number: Number of evaluations.
+        out: Their folder, printed before the first one begins; None: not printed.
     """
 
     def __init__(self, console: Console, number: int, out: Path | None) -> None:
@@ -136,14 +136,14 @@ class _Display(EvaluationProgress):
         self.console.print(in_flags(sentence), markup=False, highlight=False, soft_wrap=True)
 
     def _note(self, sentence: str) -> None:
-        """Print what is no result, unless the command is quiet."""
+        """Print a message that is not a result, unless the command is quiet."""
         if self._notes:
             self.say(sentence)
 
     def begin(
         self, evaluation: NamedEvaluation, out: Path | None, policy: Any, episodes: int
     ) -> None:
-        """Say what is played, and show the bar."""
+        """Print what is played, and show the progress bar."""
         self._out, self._before = out, _valid(out)
         if arguments := evaluation.known_arguments:
             sentence = " ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())
@@ -175,7 +175,7 @@ class _Display(EvaluationProgress):
         self._bar.__exit__()
 
     def report(self, evaluation: NamedEvaluation, report: Report) -> None:
-        """Say what was found, in a line."""
+        """Print the results in one line."""
         from agentgym.evaluation.reports.diagnosis import diagnoses
         from agentgym.evaluation.reports.report_tables import headline
 
@@ -186,7 +186,7 @@ class _Display(EvaluationProgress):
         self.say("; ".join([f"{self._place(evaluation)}: {figures}", *diagnoses(report)]))
 
     def failed(self, evaluation: NamedEvaluation, error: AgentGymError) -> None:
-        """Say why, in a line."""
+        """Print the error in one line."""
         self.say(f"{self._place(evaluation)} failed: {error}")
 
     def _place(self, evaluation: NamedEvaluation) -> str:
@@ -194,8 +194,8 @@ class _Display(EvaluationProgress):
         return f"{self._done} of {self._number}: {evaluation.title}"
 
     def say_read(self, report: Report) -> None:
-        """Say how many episodes were not played now: those from before, or all."""
-        # Where no episode was told of, the whole report was read from its folder.
+        """Print how many episodes were taken from earlier sessions."""
+        # If there was no episode event, the whole report was read from its folder.
         rows, before = report.rows, self._before if self._bar.has_rows else None
         read = sum(before is None or (row.task_id, row.sample) in before for row in rows)
         if read:
@@ -203,7 +203,7 @@ class _Display(EvaluationProgress):
             self._note(f"{sentence}{self._out}, {len(rows) - read:,} played.")
 
     def say_tasks(self, env: str, report: Report) -> None:
-        """Say under which name the tasks are found that the trainer takes for the bare name."""
+        """Print the name of the task set that training uses for the bare family name."""
         named = resolve(env)
         entry = find_family(named.family)
         if named.task_set or entry is None or report.env_name != f"{entry.name}:{STANDARD.name}":
@@ -213,7 +213,7 @@ class _Display(EvaluationProgress):
             self.say(f"{entry.name} is {report.env_name} here; agentgym train uses {name}.")
 
     def show_kept(self, out: Path) -> None:
-        """Show what a stopped evaluation has played, if anything."""
+        """Print the results of a stopped evaluation, if there are any."""
         from agentgym.evaluation import read_report
 
         try:
@@ -248,5 +248,5 @@ def _valid(out: Path | None) -> set[tuple[str, int]]:
         return set()
     try:
         return {(row.task_id, row.sample) for row in read_report(out).rows if row.valid}
-    except AgentGymError:  # is said by the evaluation
+    except AgentGymError:  # the evaluation itself reports the error
         return set()

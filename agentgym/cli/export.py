@@ -76,7 +76,7 @@ def _chats(command: Export) -> ChatOptions | None:
 
 
 def _prompt_at(name: str | None) -> Callable[[TextEnv], Prompt]:
-    """Return what finds the prompt of a name at an environment."""
+    """Return a function that returns the named prompt for an environment."""
     if name is None:
         return Prompt.at
 

@@ -93,7 +93,7 @@ def _store() -> ImageStore:
 
 @contextmanager
 def _show_progress(console: Console) -> Iterator[Watch]:
-    """Show how far an image is, and yield what is told of it."""
+    """Show the progress of an image, and yield the function to report it to."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())

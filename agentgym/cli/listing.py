@@ -1,4 +1,4 @@
-"""``agentgym list``: list environments, and the names of those of other projects."""
+"""``agentgym list``: list the environments of the suite and of other projects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentgym.cli.arguments import List
 
 READY = "ready"
-"""Status of what can be opened."""
+"""Status of an environment that can be made."""
 ROOM = (0, 2, 1, 0)
 """Cells above, right of, below and left of what stands in a table."""
 
@@ -41,7 +41,7 @@ def show(command: List, console: Console) -> int:
             rows.append(_named(name))
     if not command.names:
         rows = [_of_family(entry) for entry in families()]
-    # What is listed of a peer has no status; what was named has to open.
+    # Listed environments of other projects have no status; a named one is actually made.
     code = int(any(row.get("status", READY) != READY for row in rows)) if command.names else 0
     if command.json:
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
@@ -74,7 +74,7 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
 def _print(rows: Sequence[dict[str, Any]], console: Console) -> None:
     from rich.table import Column, Table
 
-    uncut = partial(Column, no_wrap=True)  # what a person copies is never cut
+    uncut = partial(Column, no_wrap=True)  # names and commands must stay copyable
     table = Table(uncut("name"), "summary", uncut("tasks"), "status", box=None, padding=ROOM)
     for row in rows:
         sizes = "\n".join(f"{split} {size:,}" for split, size in row["splits"].items())
@@ -104,13 +104,13 @@ def _print_imports(console: Console) -> None:
 
 
 def _lacks(entry: EnvFamily | Import) -> str:
-    """Say which extra is missing; empty if none is."""
+    """Return a note on the missing extra; empty if none is missing."""
     missing = any(find_spec(name) is None for name in entry.packages)
     return f"needs the extra {entry.extra}" if missing else ""
 
 
 def _names(prefix: str) -> list[dict[str, Any]]:
-    """Return what a peer knows by name; one that cannot say so has no rows."""
+    """Return the environments that another project lists; empty if it cannot list them."""
     return [{"name": f"{prefix}{name}"} for name in offered(prefix[:-1])]
 
 
@@ -147,7 +147,7 @@ def _named(name: str) -> dict[str, Any]:
 
 
 def _make_row(row: dict[str, Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Make an environment to see how many tasks it has and what it cannot do."""
+    """Make an environment to find its numbers of tasks and its limitations."""
     try:
         env = make_env(row["id"], kwargs, "--env-kwargs")
     except AgentGymError as error:

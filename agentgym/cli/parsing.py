@@ -27,9 +27,9 @@ class OtherCommand:
     """A command of another package, with its command-line arguments."""
 
     main: Callable[[Sequence[str]], int]
-    """Carries it out."""
+    """Runs the command; returns the exit code."""
     argv: tuple[str, ...]
-    """What was typed."""
+    """Its command-line arguments."""
 
 
 def parse(argv: Sequence[str]) -> object:
@@ -161,7 +161,7 @@ def commands_page(first: str = "") -> str:
 
 
 def _about_first() -> dict[str, str]:
-    """Return what the first words of several commands stand for."""
+    """Return the descriptions of command groups, by their first word."""
     added = family_subcommands()
     return {
         subcommand.words.partition(" ")[0]: subcommand.about

@@ -130,7 +130,7 @@ def _asks_for_help(line: str, info: Mapping[str, Any]) -> bool:
 
 
 def _choose(line: str, info: Mapping[str, Any]) -> str:
-    """Turn a number into the action it stands for; anything else is the action itself."""
+    """Return the action with a typed number; other input is the action itself."""
     word, actions = line.strip(), info["admissible_actions"]
     if word.isascii() and word.isdecimal() and len(word) < 6 and 1 <= int(word) <= len(actions):
         return str(actions[int(word) - 1])

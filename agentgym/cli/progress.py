@@ -79,7 +79,7 @@ class EpisodeProgress:
             self._lines.update(len(self._rows), values)
 
     def count(self, output: ModelOutput) -> None:
-        """Count what a model wrote in a turn, from any thread."""
+        """Count the tokens that a model wrote in a turn, from any thread."""
         with self._lock:
             self._tokens_written += output.completion_tokens
         if self._lines is not None:

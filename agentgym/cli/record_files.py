@@ -33,7 +33,7 @@ def progress(
     from agentgym.support.progress_bars import FittedProgress
 
     silent = silent or not console.is_terminal
-    # Do not read a large file twice for a bar that nobody sees.
+    # Without a visible bar, do not read a large file twice.
     count = None if silent else _lines(path)
     total = count if max_episodes is None or count is None else min(max_episodes, count)
     with FittedProgress(console, transient=True, hidden=silent) as display:

@@ -25,7 +25,7 @@ def replay(command: Replay, console: Console) -> int:
     from agentgym.episodes import FileRescore
 
     if command.env is not None:
-        resolve(command.env)  # said before the file is looked at
+        resolve(command.env)  # raises before the file is read
     flags = {
         "--reward-hooks": command.reward_hooks,
         "--env-kwargs": command.env_kwargs,

@@ -56,7 +56,7 @@ def serve_openenv(command: ServeOpenEnv, console: Console) -> int:
 
 
 def _options(command: ServeEnv, kind: str, console: Console) -> ServerOptions:
-    """Return what the person asked for; say who reaches it, and later where it is."""
+    """Return the server's options; prints who can reach it and, when it runs, its address."""
     from agentgym.interop.served_envs import ServerOptions
     from agentgym.support.http_server import warning_of
 

@@ -53,14 +53,14 @@ def view(command: View, console: Console) -> int:
 
 
 def _run(path: Path) -> RunFiles:
-    """Find the episodes of a path; those of several evaluations are parts of one run."""
+    """Find the episodes at a path; several evaluations are parts of one run."""
     from agentgym.viewer import find_run
 
     return find_run(path, evaluation_folders(path) if holds_several(path) else ())
 
 
 def _output(command: View, runs: Sequence[RunFiles]) -> Path:
-    """Return where the page goes, and see that nothing is lost there."""
+    """Return the path of the page, after checking that no other file is overwritten."""
     from agentgym.viewer import is_page
 
     inputs = [source.path for run in runs for source in run.sources]
@@ -95,7 +95,7 @@ def _place(paths: Sequence[Path]) -> Path:
 
 
 def _summary(runs: Sequence[RunFiles], output: Path, size: int) -> str:
-    """Say what the page holds, what it leaves out, and where it is."""
+    """Print the content of the page, the omissions, and its path."""
     lines = []
     for run in runs:
         episodes = sum(source.episodes for source in run.sources)

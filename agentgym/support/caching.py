@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 SCRATCH = ".new-"
 """How names of entries begin that are still being written."""
 ABANDONED = 3600.0
-"""Seconds after which a scratch entry is that of a process which died."""
+"""Age in seconds from which a scratch entry counts as left by a dead process."""
 MANIFEST = "manifest.json"
 """File of a stored folder that holds size and SHA-256 of all others."""
 BLOCK = 1 << 20
@@ -79,7 +79,7 @@ def publish(scratch: Path, target: Path) -> None:
     A reader sees what had the name before or all that is new, also after a crash of the machine.
 
     Args:
-        scratch: What has been written.
+        scratch: The written file or folder.
         target: Its name: free, an empty folder's for a folder, or that of a file to replace.
 
     Raises:
@@ -115,7 +115,7 @@ def save(path: Path, key: str, data: bytes) -> bool:
 
 
 def load(path: Path, key: str) -> bytes | None:
-    """Return what :func:`save` stored; None if it is not there, of another key or damaged."""
+    """Return the value that :func:`save` stored; None if missing, damaged or of another key."""
     try:
         head, _, data = path.read_bytes().partition(b"\n")
         entry = json.loads(head)
@@ -143,7 +143,7 @@ def save_json(path: Path, key: str, value: object) -> bool:
 
 
 def load_json(path: Path, key: str) -> Any | None:
-    """Read what :func:`save_json` stored; None if it is not there, damaged or of another key."""
+    """Read the data that :func:`save_json` stored; None if missing, damaged or of another key."""
     data = load(path, key)
     return None if data is None else json.loads(data)
 
@@ -227,7 +227,7 @@ def checked_entries(entries: Any) -> dict[str, dict[str, Any]]:
 
 
 def difference(path: Path, entry: Mapping[str, Any], *, content: bool = True) -> str:
-    """Say how a file differs from its :func:`file_entry`; empty if it does not.
+    """Describe how a file differs from its :func:`file_entry`; empty if it does not.
 
     Args:
         path: The file.
@@ -258,7 +258,7 @@ def _raise_if_exhausted(error: Exception) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes left behind that died while they wrote into a folder.
+    """Remove the scratch entries of processes that died while writing into a folder.
 
     Raises:
         OSError: The folder cannot be read.
@@ -281,7 +281,7 @@ class BoundedCache(dict[Key, Value]):
     """A dict that drops its oldest entries when it is full: bounded, and safe under threads.
 
     Args:
-        capacity: Most entries to hold.
+        capacity: Maximum number of entries.
     """
 
     __slots__ = ("capacity",)
@@ -294,9 +294,9 @@ class BoundedCache(dict[Key, Value]):
         """Store and return ``value``."""
         surplus = len(self) - self.capacity
         if surplus >= 0:
-            # Few at once, so that entries come and go evenly and the garbage collector has nothing
-            # to count; but not one alone of many, as each search for the first entry of a dict
-            # passes the places of those that were dropped before.
+            # Drop a few entries at once. Dropping many would trigger garbage collections; dropping
+            # a single one is slow, because finding the first entry of a dict must skip the slots of
+            # all entries dropped before.
             count = surplus + max(1, self.capacity // 128)
             try:
                 oldest = list(islice(self, count))
@@ -320,7 +320,7 @@ class BoundedCache(dict[Key, Value]):
 
 
 def _expanded(path: str) -> Path:
-    """Resolve ``~``; a user without a home gets a folder that nobody else can write."""
+    """Resolve ``~``; a user without a home gets a folder that only this user can write."""
     try:
         return Path(path).expanduser()
     except RuntimeError:  # no HOME, and no entry in the password database

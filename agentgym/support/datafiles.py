@@ -19,7 +19,7 @@ JSON = ".json"
 ENDINGS = (*JSON_LINES, PARQUET)
 """Endings of files that hold records, whatever else lies beside them."""
 BATCH = 256
-"""Records of a parquet file that are read at once; those of some sets are a megabyte each."""
+"""Number of records of a parquet file to read at once; some have a megabyte each."""
 
 
 def stem(path: Path) -> str:
@@ -31,7 +31,7 @@ def stem(path: Path) -> str:
 def read_records(
     file: Path, extra: str, columns: Collection[str] | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the records of a file, each with where it stands: ``("line 3", {...})``.
+    """Yield the records of a file, each with its position: ``("line 3", {...})``.
 
     Args:
         file: A file with one of :data:`ENDINGS`, or a :data:`JSON` file.

@@ -148,7 +148,7 @@ _TASKS: ContextVar[WeakSet[asyncio.Future[Any]] | None] = ContextVar("tasks", de
 
 
 def _begun(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
-    """Begin a task, and note whose it is."""
+    """Start a task, and record its owner."""
     task = asyncio.Task(coroutine, loop=loop, **options)
     if (tasks := _TASKS.get()) is not None:
         tasks.add(task)
@@ -173,7 +173,7 @@ async def _end(tasks: Collection[asyncio.Future[Any] | None]) -> None:
     if left:
         ended, _ = await asyncio.wait(left, timeout=GRACE)
         for task in ended:
-            _ = task.cancelled() or task.exception()  # else it is logged that nobody looked
+            _ = task.cancelled() or task.exception()  # retrieve it, or asyncio logs an error
 
 
 async def _end_others() -> None:

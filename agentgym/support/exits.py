@@ -20,7 +20,7 @@ INTERNAL_ERROR = 70
 """As ``EX_SOFTWARE`` of sysexits.h."""
 INTERRUPTED = 130
 OUTPUT_CLOSED = 141
-"""What a shell reports of a program whose reader has gone, as in ``agentgym list | head -1``."""
+"""Exit code if the reader of the output has closed the pipe, as in ``agentgym list | head -1``."""
 
 Explain = Callable[[Exception], "str | None"]
 
@@ -37,9 +37,9 @@ def run_command(
 
     Args:
         program: Its name, with which sentences begin.
-        body: What it does; returns the exit code.
-        stopped: Said after Ctrl-C.
-        explain: Says in a sentence what an error means to this program, or returns None.
+        body: The command; returns the exit code.
+        stopped: Message after Ctrl-C.
+        explain: Returns a sentence that explains an error of this program, or None.
         words: Puts the advice of an error into the words of the program.
 
     Returns:
@@ -96,7 +96,7 @@ def _keep_traceback(error: Exception) -> str:
 
 
 def _fail(program: str, message: str, code: int = BAD_INPUT) -> int:
-    """Say in one line what is wrong."""
+    """Print an error in one line."""
     _say(f"{program}: {' '.join(message.split())}")
     return code
 
@@ -116,7 +116,7 @@ def _open_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
         elif hasattr(stream, "reconfigure"):
             errors = "backslashreplace" if name == "stderr" else "replace"
-            with suppress(OSError, ValueError):  # somebody has read from it already
+            with suppress(OSError, ValueError):  # the stream has already been read from
                 stream.reconfigure(errors=errors)
 
 
@@ -132,7 +132,7 @@ def _nobody_reads() -> bool:
 
 
 def _drop_output() -> None:
-    """Forget what cannot be written, or the interpreter would complain about it at its end."""
+    """Discard unwritten output, so that the interpreter does not fail to flush it at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,4 +1,4 @@
-"""Folders that may be somebody else's: what is written there stays there."""
+"""Protection against links in strangers' folders, which could redirect writes elsewhere."""
 
 from __future__ import annotations
 

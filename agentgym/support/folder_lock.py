@@ -25,7 +25,7 @@ class FolderLock:
         self._lock = lock
 
     def release(self) -> None:
-        """Let others work in the folder; a second time does nothing."""
+        """Release the lock; may be called twice."""
         self._lock.release()
 
     def __enter__(self) -> FolderLock:
@@ -42,7 +42,7 @@ def lock_folder(folder: Path, work: str) -> FolderLock:
 
     Args:
         folder: The folder, which exists.
-        work: What is done in it, for the error: ``the run``.
+        work: Name of the work in the folder, for the error: ``the run``.
 
     Returns:
         The lock, held; it is a context manager that releases it.
@@ -62,6 +62,6 @@ def lock_folder(folder: Path, work: str) -> FolderLock:
 
 
 def holds_other_files(folder: Path) -> bool:
-    """Return whether a folder has more than a lock and what a kill left of atomic writes."""
+    """Return whether a folder has other content than a lock and leftovers of atomic writes."""
     entries = folder.iterdir() if folder.exists() else ()
     return any(entry.name != LOCK and not entry.name.startswith(SCRATCH) for entry in entries)

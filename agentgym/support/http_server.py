@@ -88,7 +88,7 @@ def serve_app(
 
 @contextlib.contextmanager
 def interrupted_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the process as Ctrl-C does, so that what it holds is closed."""
+    """Let SIGTERM end the process like Ctrl-C, so that resources are closed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -110,7 +110,7 @@ def choose_token(token: str, host: str, open_to_all: bool) -> str:
     """Return the token that a server asks its clients for; empty for none.
 
     Args:
-        token: The one that a person chose; a new one is made if it is empty.
+        token: The user's token; if empty, a new one is generated.
         host: Address to listen at.
         open_to_all: Ask for none, which this machine's own addresses alone allow.
 
@@ -126,11 +126,11 @@ def choose_token(token: str, host: str, open_to_all: bool) -> str:
 
 
 def warning_of(host: str, abilities: str) -> str:
-    """Return what a person is told who serves at an address; empty if only this machine reaches it.
+    """Return a warning for serving at an address; empty if only this machine can reach it.
 
     Args:
         host: The address.
-        abilities: What it lets other machines do.
+        abilities: Description of what other machines can do there.
     """
     if is_loopback(host):
         return ""
@@ -142,7 +142,7 @@ def warning_of(host: str, abilities: str) -> str:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open a listening socket here, where what is wrong with it can be put into words.
+    """Open the listening socket, to give a clear error before the server starts.
 
     Raises:
         ConfigurationError: The address cannot be used.
@@ -188,7 +188,7 @@ def names_this_machine(authority: str, port: int | None = None) -> bool:
 
 
 def is_foreign(origin: str) -> bool:
-    """Return whether a header ``Origin`` is that of a page of another machine.
+    """Return whether a header ``Origin`` belongs to a page from another machine.
 
     What cannot be read is; without the header the request comes from no page.
     """
@@ -201,8 +201,8 @@ class GuardedApp:
 
     Args:
         app: The application.
-        token: What every request and web socket has to bring, see `check_request`.
-        largest: Most bytes of the body of a request.
+        token: Token that every request and web socket must carry, see `check_request`.
+        largest: Maximum size of a request's body, in bytes.
     """
 
     def __init__(self, app: Application, token: str, largest: int) -> None:
@@ -227,14 +227,14 @@ class GuardedApp:
                     _read_json(body)
             except Refused as problem:
                 return await answer_error(problem.status, str(problem))(scope, receive, send)
-            receive = _once(body, receive)
+            receive = _replay_body(body, receive)
         else:
-            receive = _with_sound_texts(receive)
+            receive = _without_invalid_json(receive)
         await self._app(scope, receive, send)
 
 
-def _once(body: bytes, receive: Receive) -> Receive:
-    """Give a body that was read to who asks for it, then what else comes."""
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    """Return a receive function that first returns a body already read, then later messages."""
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> MutableMapping[str, Any]:
@@ -243,10 +243,10 @@ def _once(body: bytes, receive: Receive) -> Receive:
     return next_message
 
 
-def _with_sound_texts(receive: Receive) -> Receive:
-    """Pass on the messages of a web socket, an empty text in place of one that is no JSON.
+def _without_invalid_json(receive: Receive) -> Receive:
+    """Return a receive function of a web socket that replaces text that is not JSON by "".
 
-    The application answers it like any other text that it cannot read.
+    The application answers an empty text with its usual error for unreadable messages.
     """
 
     async def next_message() -> MutableMapping[str, Any]:
@@ -262,19 +262,19 @@ def _with_sound_texts(receive: Receive) -> Receive:
 
 
 def check_request(request: Request, token: str, *, any_host: bool = False) -> None:
-    """Let through what brings the token of the server, and comes from no page of another site.
+    """Check that a request carries the server's token, and comes from no page of another site.
 
     Args:
         request: The request.
-        token: The token, expected as ``Authorization: Bearer``. Empty: there is none, and the
-            server is one that only this machine reaches. The request must then also name this
-            machine as its host: a browser sends one to a name of another site's choice, and lets
-            its page read the answer, if that name is made to lead here.
-        any_host: Without a token, let other names of this machine through too: for servers that
-            other machines reach, or that ask for a token of another kind.
+        token: The token, expected as ``Authorization: Bearer``. Empty: there is none, and only this
+            machine can reach the server. Then the header ``Host`` must name this machine, which
+            prevents DNS rebinding: a site could let its own name resolve to this machine, and the
+            browser would let the site's page read the answer.
+        any_host: Without a token, also allow other names of this machine: for servers that other
+            machines can reach, or that require another kind of token.
 
     Raises:
-        Refused: It may not pass.
+        Refused: The request is rejected.
     """
     refused = _refusal(request.scope["headers"], token, any_host)
     if refused is not None:
@@ -284,7 +284,7 @@ def check_request(request: Request, token: str, *, any_host: bool = False) -> No
 def _refusal(
     headers: Iterable[tuple[bytes, bytes]], token: str, any_host: bool = False
 ) -> Refused | None:
-    """Say why a request with these headers may not pass."""
+    """Return the error of a request with these headers, or None if it is allowed."""
     values: dict[bytes, list[bytes]] = {}
     for name, value in headers:
         values.setdefault(name, []).append(value)
@@ -304,7 +304,7 @@ async def read_body(request: Request, largest: int) -> bytes:
     """Read a body of bounded size.
 
     Raises:
-        Refused: It is larger, or the client hung up, which leaves nobody to read the answer.
+        Refused: The body is larger, or the client has disconnected.
     """
     from starlette.requests import ClientDisconnect
 
@@ -336,7 +336,7 @@ def _read_json(data: bytes) -> Any:
     """Read JSON that is an object where it is sound.
 
     Raises:
-        Refused: It is no JSON.
+        Refused: It is not JSON.
     """
     try:
         return parse_json(data)
@@ -356,6 +356,6 @@ def answer_json(status: int, content: object) -> Response:
     headers = {"Connection": "close"} if status == 413 else None
     try:
         text = dump_json(content)
-    except (TypeError, ValueError) as error:  # of an environment of somebody else
+    except (TypeError, ValueError) as error:  # e.g. the info of a third-party environment
         status, text = 500, dump_json({"error": f"expected an answer that is JSON, but: {error}"})
     return Response(text, status, headers, media_type="application/json")

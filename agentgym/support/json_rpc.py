@@ -17,24 +17,24 @@ do not; its clients speak the version before."""
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603
 """Codes of errors."""
 FULL = -32000
-"""Code of an error of this project's own: there is no room for another session."""
+"""Error code of this project: the maximum number of sessions is reached."""
 
 Message = dict[str, Any]
 Methods = Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]
-"""What answers a request, given its parameters, by the name of its method."""
+"""Handlers by method name; each takes the parameters of a request and returns the result."""
 
 
 class InvalidParams(Exception):
-    """The parameters of a request are not what its method takes."""
+    """The parameters of a request are invalid for its method."""
 
 
 def request(number: int, method: str, params: Mapping[str, Any]) -> Message:
-    """Ask something."""
+    """Make a request, which has an answer."""
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
 
 
 def notification(method: str) -> Message:
-    """Say something that is not answered."""
+    """Make a notification, which has no answer."""
     return {"jsonrpc": "2.0", "method": method}
 
 
@@ -71,16 +71,16 @@ def respond(message: Mapping[str, Any], methods: Methods) -> Message | None:
 
 
 def welcome(params: Mapping[str, Any], name: str, version: str, instructions: str) -> Message:
-    """Return how a server of tools answers the request to initialize, in a version of both.
+    """Return an MCP server's answer to ``initialize``, with the negotiated protocol version.
 
-    That is the newest which is not newer than what is asked for, and the newest of all if that is
-    no version, or one before them.
+    It is the newest supported version that is not newer than the requested one; or the newest
+    supported version, if the request names an older one or none.
 
     Args:
         params: The parameters of the request.
         name: Name of the server.
         version: Its version.
-        instructions: What its client is to know of it.
+        instructions: Instructions for its clients.
     """
     requested = str(params.get("protocolVersion"))
     return {

@@ -11,7 +11,7 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
     Args:
         values: The nested mapping.
-        prefix: What every name begins with.
+        prefix: Prefix of every name.
     """
     by_name: dict[str, Any] = {}
     for name, value in values.items():

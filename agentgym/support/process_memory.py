@@ -1,4 +1,4 @@
-"""Memory of this process: what it holds, what it has held at most, and what it may still take."""
+"""Memory of this process: current use, peak use, and available memory."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ FILES = {"": ("memory.max", "memory.current"),
 
 
 def available_bytes() -> int | None:
-    """Return the bytes that this process may take before memory runs out; None if unknown.
+    """Return the bytes that this process can still allocate; None if unknown.
 
-    That is what the machine has without swapping, and no more than the control groups leave in
-    which a container or a scheduler runs the process.
+    This is the machine's available memory without swap, limited by the control groups in which a
+    container or a scheduler runs the process.
     """
     machine = _kibibytes(PROC / "meminfo", "MemAvailable")
     return None if machine is None else max(0, min([machine, *_left_in_groups()]))
 
 
 def resident_bytes() -> int | None:
-    """Return the bytes that this process holds now; None if unknown."""
+    """Return the resident memory of this process, in bytes; None if unknown."""
     return _kibibytes(PROC / "self/status", "VmRSS")
 
 
 def peak_bytes() -> int | None:
-    """Return the most bytes that this process has held; None if unknown."""
+    """Return the peak resident memory of this process, in bytes; None if unknown."""
     peak = _kibibytes(PROC / "self/status", "VmHWM")  # The other count survives exec on Linux.
     if peak is not None or sys.platform == "win32":
         return peak
@@ -51,7 +51,7 @@ def _kibibytes(path: Path, name: str) -> int | None:
 
 
 def _left_in_groups() -> Iterator[int]:
-    """Yield what each control group leaves that this process belongs to and that has a limit."""
+    """Yield the remaining bytes of each control group of this process that has a limit."""
     for line in _lines(PROC / "self/cgroup"):
         _, controllers, place = line.split(":", 2)
         controller = "memory" if "memory" in controllers.split(",") else controllers

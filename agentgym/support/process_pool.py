@@ -19,7 +19,7 @@ AHEAD = 4
 """Items of each process that are handed out before their results are asked for."""
 
 _work: Callable[[Any], Any] | None = None
-"""What a worker process does with an item."""
+"""Function that a worker process applies to each item."""
 
 
 def in_order(
@@ -52,7 +52,7 @@ def in_order(
     except BaseException as error:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in {*multiprocessing.active_children()} - earlier:
-            child.terminate()  # what it works on may take minutes
+            child.terminate()  # its current item may take minutes
         if isinstance(error, BrokenProcessPool):
             raise EnvFailure(
                 f"expected {workers} processes to keep running, but one died, perhaps for lack of "
@@ -65,10 +65,10 @@ def in_order(
 def _ahead(
     pool: ProcessPoolExecutor, items: Iterable[Item], most: int
 ) -> Iterator[tuple[Item, Any]]:
-    """Yield items with their results, with at most so many handed out."""
+    """Yield items with their results; limits the number of items in progress."""
     waiting: deque[tuple[Item, Future[Any]]] = deque()
     for item in items:
-        with _deaf():  # a process begins here
+        with _ignoring_interrupts():  # submit() may start a process
             waiting.append((item, pool.submit(_do, item)))
         if len(waiting) >= most:
             first, result = waiting.popleft()
@@ -78,8 +78,8 @@ def _ahead(
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Let processes that begin meanwhile never hear Ctrl-C; this one does, and ends them."""
+def _ignoring_interrupts() -> Iterator[None]:
+    """Let processes started in the block ignore Ctrl-C; this process handles it and ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

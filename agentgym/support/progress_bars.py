@@ -23,14 +23,14 @@ __all__ = ["FittedProgress"]
 LONGEST_BAR, SHORTEST_BAR = 24, 6
 """Cells of a bar that has room, and below which there is none."""
 BETWEEN = "  "
-"""What stands between two measurements."""
+"""Separator of measurements."""
 
 
 class FittedProgress(Progress):
     """Bars whose rows are never longer than the terminal is wide.
 
     Args:
-        console: Where they are drawn; nothing is where it is no terminal.
+        console: Console to draw on; nothing is drawn if it is not a terminal.
         transient: Whether they are taken away at the end.
         hidden: Draw nothing.
         speed_seconds: Seconds over which the speed is estimated.
@@ -100,7 +100,7 @@ class FittedProgress(Progress):
         return f"left {self._left.render(task).plain.strip()}"
 
     def _take_back_wrapped_lines(self) -> None:
-        """Take away what a terminal that became narrower has wrapped of the rows drawn before."""
+        """Erase rows that the terminal wrapped when it became narrower."""
         width = self._screen.width
         if width < self._drawn_at and self._screen.is_terminal:
             wrapped = sum(math.ceil(length / width) - 1 for length in self._lengths if length)
@@ -110,7 +110,7 @@ class FittedProgress(Progress):
 
 
 def _count(task: Task) -> str:
-    """Write how much is done of how much."""
+    """Format the completed and the total amount."""
     total = "?" if task.total is None else f"{task.total:g}"
     return f"{task.completed:g}/{total}".rjust(2 * len(total) + 1)
 

@@ -23,7 +23,7 @@ class ProgressLines:
 
     Args:
         write: Prints a line; called from several threads, one at a time.
-        soonest: Least seconds between two lines, but for that of the end.
+        soonest: Minimum interval between two lines in seconds, except for the last one.
     """
 
     def __init__(self, write: Callable[[str], None], soonest: float = 10.0) -> None:
@@ -40,7 +40,7 @@ class ProgressLines:
         self._thread.start()
 
     def stop(self) -> None:
-        """Write nothing any more by itself; calling it twice is allowed."""
+        """Stop writing lines by itself; may be called twice."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
@@ -60,7 +60,7 @@ class ProgressLines:
         return time.monotonic() - self._last_line >= self._soonest
 
     def update(self, completed: int, values: str = "") -> None:
-        """Take down how much is done, with measurements; write it if it is time, or the end."""
+        """Record the progress with measurements; write a line if it is time, or at the end."""
         with self._lock:
             now = time.monotonic()
             self._completed, self._values, self._moved = completed, values, now
@@ -68,7 +68,7 @@ class ProgressLines:
                 self._say(now, values)
 
     def show(self, completed: int, values: str) -> None:
-        """Write how much is done if there was no line for a minute, whatever has changed."""
+        """Write a line if there was none for a minute, even without progress."""
         with self._lock:
             now = time.monotonic()
             if completed != self._completed:
@@ -96,7 +96,7 @@ class ProgressLines:
             self.say_if_silent()
 
     def _say(self, now: float, *values: str) -> None:
-        """Write a line with the time left, where it is known."""
+        """Write a line, with the time left if it is known."""
         self._last_line, self._tokens = now, 0
         place = f"{self._completed}/{self._total}"
         if self._total == 1:

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 HIDDEN = "[hidden]"
-"""What stands in the place of a secret."""
+"""Text in place of a secret."""
 SHORT = 8
 """Shorter secrets are hidden only where they stand as a word: placeholders for endpoints without
 keys, such as ``x``, would else be cut out of every word."""
@@ -30,8 +30,8 @@ _PLAIN = re.compile(
     r"|(?:^|_)(?:sort|group|foreign|partition|cache|column|row|dict|json|stop|eos|bos|pad|unk|sep|cls"
     r"|mask|think|start|end|begin|first|last|next|special|image|answer)_?(?:key|token)(?:_?\d+)?$"
 )
-"""Names of what is about a secret, or only called like one: keys of tables, tokens of models. A
-header, an address or a primary key may be the secret itself, so these are not among them."""
+"""Names that sound like secrets but are not: settings about a secret, keys of tables, tokens of
+models. Headers, addresses and primary keys are not included, because they may be secret."""
 _QUERY = re.compile(r"([?&]([\w.-]+)=)[^&#\s\"']+")
 
 
@@ -69,14 +69,14 @@ class Redactor:
 
 
 def hide_secrets(value: Any, name: str = "") -> Any:
-    """Return JSON-safe data without what its names call secrets, nor users in its addresses.
+    """Return JSON-safe data with secrets hidden, which are recognised by their names.
 
-    Parameters of an address have names, too, and so has a text like ``name=value`` in a list, as
-    arguments of the command line are kept; its value may be JSON.
+    Names are keys, parameters of URLs, and ``name=value`` in lists of command-line arguments, where
+    the value may be JSON. User names and passwords in URLs are hidden, too.
 
     Args:
         value: The data.
-        name: What it is called itself.
+        name: Name of the data itself.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -140,7 +140,7 @@ def url_secrets(url: str) -> list[str]:
 
 
 def _entry(value: Any) -> Any:
-    """Hide what an entry of a list keeps secret."""
+    """Hide the secrets in an entry of a list."""
     pair = _PAIR.match(value) if isinstance(value, str) else None
     if pair is None:
         return hide_secrets(value)
@@ -155,7 +155,7 @@ def _entry(value: Any) -> Any:
 
 
 def _parameter(match: re.Match[str]) -> str:
-    """Return a parameter of an address as it is shown."""
+    """Return a URL parameter with a secret value hidden."""
     return f"{match[1]}{HIDDEN}" if is_secret(match[2]) else match[0]
 
 

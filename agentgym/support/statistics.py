@@ -41,22 +41,22 @@ def _t975(df: int) -> float:
 def mean_ci95(
     values: Sequence[float], bounds: tuple[float, float] = (-math.inf, math.inf)
 ) -> Estimate:
-    """Estimate a mean with Student's t interval; of bounded values, one that holds at the edges.
+    """Estimate a mean with Student's t interval; for bounded values, adjusted near the bounds.
 
-    The t interval of values that are all alike has no width, however few they are, and where most
-    are alike it misses the mean far more often than one time in twenty. So between finite bounds
-    the interval is that of the values and two more, one at each bound, cut to the bounds. Of
-    successes and failures this is the sample of Agresti and Caffo (The American Statistician 54,
-    2000), of paired differences of these the one of Bonett and Price (Journal of Educational and
-    Behavioral Statistics 37, 2012). At the edges it is the rule of three: n values of 1 give a
-    lower end of about 1 - 3/n. With many values it is the t interval.
+    If all values are equal, the t interval has no width, however few they are; if most are equal,
+    it misses the mean far more often than 5 % of the time. So with finite bounds the interval is
+    computed from the values and two more, one at each bound, and cut to the bounds. For successes
+    and failures this is the method of Agresti and Caffo (The American Statistician 54, 2000), for
+    their paired differences the method of Bonett and Price (Journal of Educational and Behavioral
+    Statistics 37, 2012). At the bounds it agrees with the rule of three: n values of 1 give a lower
+    end of about 1 - 3/n. With many values it approaches the t interval.
 
     Args:
         values: Independent observations, at least one.
-        bounds: Range of the values. Infinite bounds give the t interval as it is.
+        bounds: Range of the values. Infinite bounds give the plain t interval.
 
     Returns:
-        Mean and 95 % interval, which holds the mean. One unbounded observation gives the whole
+        Mean and 95 % interval, which contains the mean. One unbounded observation gives the whole
         line.
 
     Raises:
@@ -86,7 +86,7 @@ def mean_ci95(
 def mean_over_trainings(
     values: Sequence[float], bounds: tuple[float, float] = (-math.inf, math.inf)
 ) -> Estimate | None:
-    """Estimate what more trainings of the same kind would give on average.
+    """Estimate the mean over further trainings of the same kind.
 
     Args:
         values: A figure of each training, such as its success on the same tasks.
@@ -106,11 +106,11 @@ def mean_over_trainings(
 
 
 def why_no_interval(values: Sequence[float]) -> str:
-    """Say why a figure of several trainings has no interval over them; empty if it has one.
+    """Return why a figure of several trainings has no interval over them; empty if it has one.
 
-    Two trainings have one degree of freedom: their interval is 13 standard errors wide on either
-    side. Equal values have an interval without any width, however few they are, and equality of a
-    few is no certainty about the next.
+    With two trainings there is one degree of freedom, and the interval extends 13 standard errors
+    to each side. Equal values would give an interval of zero width, although a few equal values do
+    not determine the next one.
     """
     if len(values) < FEWEST_TRAININGS:
         return f"an interval over trainings takes at least {FEWEST_TRAININGS} seeds"
@@ -254,8 +254,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
         only_second: Tasks that only the other solves.
 
     Returns:
-        Two-sided p value: how likely a split at least as uneven is, if each of these tasks were as
-        likely one policy's as the other's. 1 where there are none.
+        Two-sided p value: the probability of a split at least as uneven, if each of these tasks
+        were equally likely to be solved by either policy. 1 if there are no such tasks.
 
     Raises:
         ConfigurationError: A number is negative.

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any, NoReturn
 
 DEEPEST = 100
-"""Most lists and objects in one another."""
+"""Maximum nesting of lists and objects."""
 
 
 def parse_json(text: str | bytes | bytearray) -> Any:
@@ -31,7 +31,7 @@ def parse_json(text: str | bytes | bytearray) -> Any:
         value = _DECODER.decode(text.removeprefix("\ufeff"))
     except RecursionError:
         raise ValueError(f"more than {DEEPEST} lists and objects in one another") from None
-    # Counting brackets is all that most texts need.
+    # For most texts, counting brackets is enough to check the nesting.
     if text.count("[") + text.count("{") > DEEPEST:
         check_nesting(value)
     return value
@@ -42,7 +42,7 @@ def dump_json(value: object) -> str:
 
     Raises:
         ValueError: It holds a number that is not finite.
-        TypeError: It holds what is no JSON.
+        TypeError: It contains values that JSON cannot represent.
     """
     return json.dumps(value, allow_nan=False)
 

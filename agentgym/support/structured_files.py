@@ -24,11 +24,11 @@ else:
     import tomli as tomllib
 
 LARGEST = 1 << 18
-"""Most bytes of a file that a person writes."""
+"""Maximum size of a file that a person writes, in bytes."""
 LARGEST_WRITTEN = 1 << 26
-"""Most bytes of a file that a program writes, such as a report with its episodes."""
+"""Maximum size of a file that a program writes, such as a report with its episodes, in bytes."""
 MOST_NODES = 100_000
-"""Most values of a YAML file, each counted as often as it is referred to."""
+"""Maximum number of values in a YAML file; each counts as often as it is referenced."""
 
 
 def read_structured(file: Path, subject: str, *, largest: int = LARGEST) -> Any:
@@ -36,8 +36,8 @@ def read_structured(file: Path, subject: str, *, largest: int = LARGEST) -> Any:
 
     Args:
         file: The file.
-        subject: What it holds, for the message: ``a suite``.
-        largest: Most bytes.
+        subject: Description of its content, for the message: ``a suite``.
+        largest: Maximum size, in bytes.
 
     Raises:
         DataError: It cannot be read, is too large or too deeply nested, or names a key twice.
@@ -102,7 +102,7 @@ def parse_yaml(text: str, *, references: bool = True) -> Any:
 
     Args:
         text: The text.
-        references: Whether a value may stand for another by ``*name``.
+        references: Whether values may reference others by ``*name``.
 
     Raises:
         ValueError: It is none, is nested too deeply, names a key twice, or grows by its references.
@@ -166,7 +166,7 @@ def _unique_loader(base: type[yaml.SafeLoader]) -> type[yaml.SafeLoader]:
 
 
 def _check_nodes(root: yaml.Node, references: bool) -> None:
-    """Check how deep the nodes of a document are in one another, and how many there are.
+    """Check the nesting and the number of a document's nodes.
 
     Raises:
         ValueError: They are too deep or too many, or one refers to another and may not.
@@ -203,7 +203,7 @@ def _check_nodes(root: yaml.Node, references: bool) -> None:
 
 
 def _children(node: Any) -> list[Any]:
-    """Return the nodes that stand directly in one."""
+    """Return the direct children of a node."""
     if isinstance(node.value, str):
         return []
     flat = (part if isinstance(part, tuple) else (part,) for part in node.value)

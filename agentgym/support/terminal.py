@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 LONGEST = 4000
-"""Most characters of one message or cell that are shown."""
+"""Maximum number of characters of a message or cell."""
 CUT = " [...] "
-"""What stands where a text was cut."""
+"""Marker of a cut text."""
 _ACTING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-"""Categories of characters that have no shape of their own: they act on what is around them."""
+"""Unicode categories of invisible characters, which affect the text around them."""
 _HARMLESS = frozenset("\n\t\u200c\u200d")
-"""Those of them that only lay out text, or join letters and emoji."""
+"""The harmless ones among them, which lay out text or join letters and emoji."""
 
 
 def printable(text: str, most: int | None = LONGEST) -> str:
@@ -48,7 +48,7 @@ def cell(text: str) -> Text:
 
 
 def say(console: Console, text: str) -> None:
-    """Print text as it is: nothing in it is markup.
+    """Print text literally, without rich's markup.
 
     On a terminal a sentence is broken between words. Elsewhere, and of commands, which are indented
     so that they can be copied, no line is broken.
@@ -63,7 +63,7 @@ def table_text(table: Table, width: int = 80) -> str:
 
     Args:
         table: The table.
-        width: Most characters of a line.
+        width: Maximum number of characters of a line.
     """
     import io
 
