@@ -67,7 +67,7 @@ def _screen(quiet: bool = False) -> Console:
     from rich.segment import Segment
 
     class TerminalConsole(Console):
-        """Raise when the reader has closed the output; escape control characters in text."""
+        """A console that ends the command when its output is closed; escapes control characters."""
 
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
