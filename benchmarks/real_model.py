@@ -20,7 +20,8 @@ Usage: ``python benchmarks/real_model.py [--model smollm2] [--prompts short long
 wall.
 
 - adapters and all weights: ``--turns 1 --ranks 16 0``
-- five turns, eight members: ``--turns 5 --prompts short``
+- five turns, eight members: ``--turns 5 --prompts short --arms agentgym trl-checkpointing``;
+  the arm ``trl`` keeps the activations of all episodes at once, for which few machines have room
 - two threads: ``--turns 1 --prompts short --threads 1 2``
 - the estimate of memory: ``--arms agentgym agentgym-apart --steps 2``
 
@@ -55,10 +56,12 @@ from agentgym.core.env import TextEnv
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskList
 from agentgym.support.process_memory import resident_bytes
+from trainers.config.default_layers import PRETRAINED_MICRO
 from trainers.grpo.forward import CPU_TILE, MIB
 from trainers.grpo.precision import chosen_precision, precision_arguments, weights_dtype
 from trainers.model_files.source import model_source
 from trainers.models.memory import GIB, ModelShape, TrainingSetup, estimate
+from trainers.models.memory_choice import MOST_ON_CPU
 from trainers.models.memory_plan import LIBRARIES, RETAINED, SPARE_ROOM
 
 OURS, APART = "agentgym", "agentgym-apart"
@@ -68,6 +71,8 @@ PROMPTS = ("short", "long")
 GROUPS, SIZE = 4, 8
 TURN_TOKENS = 32
 QUESTIONS = 64
+MICRO_TOKENS = PRETRAINED_MICRO if torch.cuda.is_available() else MOST_ON_CPU
+"""Tokens of a pass of agentgym, at most, as a run chooses them."""
 REPLY = "Thank you. Say it again in other words, and as briefly as you can."
 CHATML = (
     "{%- if messages[0]['role'] != 'system' -%}"
@@ -308,6 +313,7 @@ def train_agentgym(
         make_engine=engine_maker("hf", settings),
         on_rollout=lambda event: sampled.append(sum(t.action_tokens for t in event.trajectories)),
         probe_every=0,
+        micro_tokens=MICRO_TOKENS,
         shared_prefixes=shares,
         callbacks=[clock],
         peft_config=lora(rank),
@@ -318,8 +324,8 @@ def train_agentgym(
     opening = max(len(chat.start([{"role": "user", "content": text}])) for text in openings)
     last = turns * TURN_TOKENS if turns == 1 else episode  # nothing follows an only turn
     training = TrainingSetup(
-        micro_tokens=slots * (opening + last), row_tokens=opening + last, precision=precision,
-        rank=rank, triton=on_gpu, slots=slots,
+        micro_tokens=MICRO_TOKENS, row_tokens=opening + last, precision=precision, rank=rank,
+        triton=on_gpu, slots=slots,
         context=min(budget.context, int(SPARE_ROOM * (opening + last))), rows=slots,
         groups=GROUPS if shares else 0, opening_tokens=opening,
         scored_tokens=turns * TURN_TOKENS, process=process, retained=0.0 if on_gpu else RETAINED,

@@ -434,8 +434,8 @@ class MemoryConfig:
     sorted by length; a longer row gets a separate pass. A prefix that rows of a pass share counts
     once, and an eighth of it for each further row. The gradient does not depend on it.
 
-    None: 2,048 for ``--model tiny``, else as many as the free memory allows, up to 16,384; the
-    choice is stored with the run."""
+    None: 2,048 for ``--model tiny``, else as many as the free memory allows, up to 16,384, or 4,096
+    on a CPU; the choice is stored with the run."""
     shared_prefixes: Literal["auto", "off"] = "auto"
     """Compute what rows begin with alike, such as the prompt of a group and equal first actions,
     once in training. auto: where the model's attention allows it, as a run says at its start."""

@@ -11,6 +11,7 @@ import yaml
 from transformers import LlamaConfig
 
 from tests.trainers import tiny_policy, toy_runs
+from trainers.cli import parse_config
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.models.memory import GIB
 from trainers.models.memory_choice import with_chosen_memory
@@ -55,7 +56,7 @@ def test_checkpointing_goes_on_and_micro_batches_shrink_as_memory_does(smollm2, 
     monkeypatch.setattr("trainers.models.memory_plan._process_bytes", lambda: GIB // 2)
     run = resolved(smollm2)
     choices = [choose_memory(run, gib) for gib in (64, 5, 3.2, 2, 0.5)]
-    assert choices[0] == ("off", 16_384) and choices[-1] == ("on", 1024)
+    assert choices[0] == ("off", 4096) and choices[-1] == ("on", 1024)
     assert choices[1][0] == "off" and choices[3] != choices[0]
     speed = [(checkpointing == "off", tokens) for checkpointing, tokens in choices]
     assert speed == sorted(speed, reverse=True), "less memory, never a faster choice"
@@ -67,9 +68,9 @@ def test_what_other_programs_hold_counts_as_taken(smollm2):
 
 def test_what_a_flag_gives_is_left_alone(smollm2):
     run = resolved(smollm2, memory__checkpointing="on")
-    assert choose_memory(run, 64) == ("on", 16_384)
-    run = resolved(smollm2, memory__micro_tokens=4096)
-    assert choose_memory(run, 64) == ("off", 4096)
+    assert choose_memory(run, 64) == ("on", 4096)
+    run = resolved(smollm2, memory__micro_tokens=16_384)
+    assert choose_memory(run, 64) == ("off", 16_384)
     assert choose_memory(resolved("tiny"), 64) == ("off", 2048)
 
 
@@ -77,17 +78,17 @@ def test_a_continued_run_keeps_what_it_began_with(smollm2, tmp_path):
     run = resolved(smollm2, tmp_path)
     started = with_chosen_memory(run, Device("this machine", 64 * GIB, gpu=False))
     memory = started.resolved()["memory"]
-    assert (memory["checkpointing"], memory["micro_tokens"]) == ("off", 16_384)
+    assert (memory["checkpointing"], memory["micro_tokens"]) == ("off", 4096)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump({"resolved": {"memory": dict(memory)}}))
     resumed = resolved(smollm2, tmp_path, "--resume")
-    assert choose_memory(resumed, 0.5) == ("off", 16_384)
+    assert choose_memory(resumed, 0.5) == ("off", 4096)
     assert choose_memory(run, 0.5) == ("on", 1024), "another run in its place"
 
 
 def test_the_choice_is_said(smollm2):
     run = with_chosen_memory(resolved(smollm2), machine := Device("this machine", 64 * GIB, False))
     line = memory_line(run, plan_memory(run, machine))
-    assert line.endswith("checkpointing off, micro-batches of at most 16,384 tokens")
+    assert line.endswith("checkpointing off, micro-batches of at most 4,096 tokens")
     assert "of this machine of 64.0 GiB" in line
 
 
@@ -107,6 +108,21 @@ def test_the_estimate_is_near_the_peaks_that_were_measured(smollm2, monkeypatch)
     ):
         run = resolved(smollm2, memory__micro_tokens=16_384, **changes)
         assert 0.95 < plan_memory(run, machine).peak / GIB / peak < 1.3
+
+
+@pytest.mark.parametrize(
+    ("family", "opening", "peak"),
+    [("mathpython", 63, 4.33), ("database", 46, 4.97), ("textworld", 66, 4.91)],
+)
+def test_the_estimate_is_near_the_peaks_of_quick_runs(smollm2, monkeypatch, family, opening, peak):
+    """Resident memory in whole runs with ``--quick``, whose rows share their prefixes."""
+    monkeypatch.setattr("trainers.models.memory_plan._process_bytes", lambda: int(0.7 * GIB))
+    machine = Device("this machine", int(23.5 * GIB), gpu=False)
+    flags = ["--env", family, "--model", str(smollm2), "--quick", "--memory.precision", "bf16"]
+    run = replace(resolve(parse_config(flags)), opening_tokens=opening)
+    chosen = with_chosen_memory(run, machine)
+    assert chosen.config.memory.checkpointing == "off"
+    assert 1 < plan_memory(chosen, machine).peak / GIB / peak < 1.5
 
 
 def test_an_opening_that_a_group_shares_counts_once(smollm2):

@@ -200,6 +200,12 @@ def test_a_critic_may_be_a_model_or_nothing(qwen, kind, size):
     assert plan.estimate.parts["critic"] == size * (16 * shape.ends * 16 + 2 * shape.parameters)
 
 
+def test_a_teacher_of_its_own_is_counted(qwen):
+    run = planned(qwen, "--distill.teacher", str(qwen), preset="on-policy-distillation")
+    parts = plan_memory(run, GPU).estimate.parts
+    assert parts["teacher"] == 2 * ModelShape.of(QWEN3_4B).parameters and not parts["reference"]
+
+
 def test_a_full_copy_is_kept_for_what_compares_with_it(qwen):
     weights = 4 * ModelShape.of(QWEN3_4B).parameters
     flags = ("--distill.privileged=plan", "--distill.weight=1")

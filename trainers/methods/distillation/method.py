@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentgym.trust.table import ADDRESS, PLAIN, Entry, is_public_model
 from trainers.methods.distillation.credit import TEACHER, ReverseKL
 from trainers.methods.distillation.presets import PRESETS
@@ -12,11 +14,32 @@ from trainers.methods.distillation.settings import (
     check_distillation,
     default_teacher,
     has_teacher,
-    memory_of_teacher,
     values_of_distillation,
     with_distillation,
 )
-from trainers.methods.method import Method
+from trainers.methods.method import Method, MethodMemory, section_of
+
+if TYPE_CHECKING:
+    from trainers.config.resolve import ResolvedRun
+    from trainers.models.memory import ModelShape, TrainingSetup
+
+ADVICE = "a smaller --distill.teacher, or one on a server (--distill.url)"
+"""How to reduce the memory of a teacher."""
+
+
+def _memory(run: ResolvedRun, shape: ModelShape, training: TrainingSetup) -> MethodMemory:
+    """Return what a teacher holds: the weights at the start, which a reference shares, or its own.
+
+    Raises:
+        ConfigurationError: There is no such teacher.
+    """
+    name = section_of(run.config, DistillConfig).teacher
+    if name in (None, START, CURRENT):
+        return MethodMemory(reference=name == START)
+    from trainers.methods.distillation.teacher_names import teacher_weights
+
+    return MethodMemory("teacher", teacher_weights(str(name)) * training.low, ADVICE)
+
 
 METHOD = Method(
     name="distill",
@@ -37,6 +60,6 @@ METHOD = Method(
     check=check_distillation,
     check_start="trainers.methods.distillation.teacher_names:check_teacher",
     tokenizer="trainers.methods.distillation.teacher_names:teacher_tokenizer",
-    memory=memory_of_teacher,
+    memory=_memory,
     step_part="trainers.methods.distillation.teachers:teacher_part",
 )

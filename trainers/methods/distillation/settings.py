@@ -14,10 +14,9 @@ from trainers.algorithms.preset import Preset
 from trainers.config.field_types import NotNegative, strict
 from trainers.config.layers import PRESET, Layer
 from trainers.methods.distillation.credit import Privileged, ReverseKL
-from trainers.methods.method import MethodMemory, section_of
+from trainers.methods.method import section_of
 
 if TYPE_CHECKING:
-    from trainers.config.resolve import ResolvedRun
     from trainers.config.schema import TrainConfig
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "default_teacher",
     "distillation_of",
     "has_teacher",
-    "memory_of_teacher",
     "values_of_distillation",
     "with_distillation",
 ]
@@ -147,11 +145,6 @@ def check_distillation(preset: Preset, config: TrainConfig, without_expert: Sequ
             "expected --temperature 1 with --distill.url, because a vLLM server scores prompts at "
             f"that temperature, got {config.temperature:g}"
         )
-
-
-def memory_of_teacher(run: ResolvedRun, shape: object, training: object) -> MethodMemory:
-    """Return what a teacher holds: the weights at the start, which a reference shares."""
-    return MethodMemory(reference=section_of(run.config, DistillConfig).teacher == START)
 
 
 def _named_teacher(preset: Preset, config: TrainConfig) -> str | None:

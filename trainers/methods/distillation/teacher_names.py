@@ -12,13 +12,20 @@ from trainers.config.schema import TINY
 from trainers.methods.distillation.settings import CURRENT, START, DistillConfig, distillation_of
 from trainers.methods.distillation.vocabulary import check_vocabulary
 from trainers.methods.method import section_of
+from trainers.model_files.adapter_folder import base_of, has_adapters
 from trainers.model_files.source import MODEL_NAMES, model_folder, problem_of
 from trainers.output.run_checkpoints import chosen_checkpoint, has_weights, run_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["check_teacher", "load_tokenizer", "teacher_folder", "teacher_tokenizer"]
+__all__ = [
+    "check_teacher",
+    "load_tokenizer",
+    "teacher_folder",
+    "teacher_tokenizer",
+    "teacher_weights",
+]
 
 
 def check_teacher(run: ResolvedRun) -> None:
@@ -67,6 +74,21 @@ def teacher_folder(name: str) -> Path:
             f"{problem}"
         )
     return model_folder(name)
+
+
+def teacher_weights(name: str) -> int:
+    """Return how many weights a teacher has, below adapters those of their base.
+
+    Raises:
+        ConfigurationError: There is no such model.
+    """
+    from transformers import AutoConfig
+
+    from trainers.models.memory import ModelShape
+
+    folder = teacher_folder(name)
+    place = base_of(folder) if has_adapters(folder) else str(folder)
+    return ModelShape.of(AutoConfig.from_pretrained(place)).parameters
 
 
 def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
