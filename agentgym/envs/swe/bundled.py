@@ -1,8 +1,8 @@
-"""The bundled tasks: small libraries of our own, and faults in them that were validated once.
+"""The bundled tasks: small libraries written for agentgym, and validated faults in them.
 
-They lie as ``agentgym swe build`` lays tasks out, except that the names of the libraries' files end
-in ``.txt``: they are data, in which tasks plant faults, and no tool takes them for code of the
-package. :func:`library` unpacks one.
+The layout is that of ``agentgym swe build``, except that ``.txt`` is appended to the names of the
+libraries' files: they are data that tasks modify, and linters, type checkers and packaging tools
+must not take them for modules of the package. :func:`library` unpacks one.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from agentgym.support.caching import cache_folder
 BUNDLED = Path(__file__).parent / "bundled.d"
 """The folder of the tasks."""
 REPOSITORIES = BUNDLED / stored.REPOSITORIES
-"""The libraries, one folder each."""
+"""The folder of the libraries, with one subfolder each."""
 SUFFIX = ".txt"
-"""What the name of each of their files ends in, beyond its own."""
+"""Suffix appended to the name of every file of a library."""
 FILES: Mapping[str, str] = {"bundled": INSTANCES, "bundled-tokens": "tokens.jsonl"}
-"""The sets, by name, and the files in which their tasks stand."""
+"""Name of a set -> file with its tasks, relative to :data:`BUNDLED`."""
 BANKS: Mapping[str, str] = {"bundled": f"{HELD_OUT}/tasks", "bundled-tokens": HELD_OUT}
-"""The folders of their held-out questions."""
+"""Name of a set -> folder with its held-out questions, relative to :data:`BUNDLED`."""
 
 
 class BundledInstances(StoredInstances):
-    """The tasks of a bundled set, whose libraries are unpacked before they are read."""
+    """The tasks of a bundled set; a library is unpacked into the cache before it is read."""
 
     def folder_of(self, repo: str) -> Path:
-        """Return where a library lies unpacked."""
+        """Return the folder of the unpacked library."""
         return _library_in(cache_folder(), repo)
 
 
@@ -44,11 +44,12 @@ def bundled_instances(
 
     Args:
         name: Its name, a key of :data:`FILES`.
-        hidden_tests: Whether the tests that decide are left out of the repositories.
-        difficulty: Level of the tasks; None: all of them.
+        hidden_tests: Whether the deciding tests are removed from the repositories.
+        difficulty: Keep only tasks of this level; None: all levels.
 
     Raises:
-        DataError: The installation lacks them.
+        ConfigurationError: The set has no task of this difficulty.
+        DataError: The installation lacks the data.
     """
     return BundledInstances(
         BUNDLED,
@@ -60,11 +61,11 @@ def bundled_instances(
 
 
 def library(name: str) -> Path:
-    """Unpack a bundled library, and return the folder in the cache that has its name.
+    """Unpack a bundled library into the cache and return its folder.
 
     Raises:
-        DataError: The installation lacks it.
-        EnvFailure: The folder can be written nowhere.
+        DataError: The installation lacks the library.
+        EnvFailure: The cache cannot be written.
     """
     packed = read_files(REPOSITORIES / name)
     files = {path.removesuffix(SUFFIX): content for path, content in packed.items()}
@@ -74,5 +75,5 @@ def library(name: str) -> Path:
 
 @cache
 def _library_in(cache: Path, name: str) -> Path:
-    """Unpack a library once in a process and cache folder: its files do not change."""
+    """Unpack a library once per process and cache folder: its files do not change."""
     return library(name)

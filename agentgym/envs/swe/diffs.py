@@ -1,4 +1,4 @@
-"""Unified diffs: read them, and apply them to files in memory, where no ``git`` may be had."""
+"""Parse unified diffs and apply them to files in memory, because ``git`` may not be installed."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ from agentgym.support.text_lines import split_lines
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 NOWHERE = "/dev/null"
-"""What stands for the name of a file that is not there."""
+"""The name that diffs give to the missing side of a new or deleted file."""
 
 Files = Callable[[str], "bytes | None"]
-"""Returns the content of a file by its path; None where there is none."""
+"""Returns the content of the file at a path, or None if there is no such file."""
 
 
 @dataclass(frozen=True)
 class Hunk:
-    """Lines of a file and what stands there instead; lines keep their line breaks."""
+    """Consecutive lines of a file and their replacement; lines include their line breaks."""
 
     start: int
-    """First line, from 0; in a new file 0."""
+    """Index of the first line, from 0; 0 in a new file."""
     old: tuple[str, ...]
-    """The lines as they are, those around the change included."""
+    """The lines before the change, including context lines."""
     new: tuple[str, ...]
-    """What replaces them."""
+    """The lines after the change, including context lines."""
 
 
 @dataclass
 class FileDiff:
-    """What a diff does to one file."""
+    """The part of a diff that changes one file."""
 
     before: str
-    """Its path, empty for a new file."""
+    """Path before the change; empty for a new file."""
     after: str
-    """Its path afterwards, empty for one that is deleted."""
+    """Path after the change; empty for a deleted file."""
     hunks: list[Hunk] = field(default_factory=list)
-    """The changes, from top to bottom."""
+    """The changes, in the order of the file."""
 
 
 def read_diff(text: str, *, binary: bool = False) -> list[FileDiff]:
-    """Read a unified diff, as ``diff -u`` and ``git diff`` write it.
+    """Parse a unified diff, as ``diff -u`` and ``git diff`` write it.
 
     Args:
         text: The diff.
-        binary: Let binary files stand, without hunks.
+        binary: Accept binary files; they get no hunks.
 
     Raises:
-        DataError: It is none, or it changes binary files.
+        DataError: The text is not a unified diff, or it changes binary files and ``binary`` is
+            false.
     """
     diffs: list[FileDiff] = []
     lines = split_lines(text, keep_ends=True)
@@ -100,13 +101,13 @@ def apply_diff(text: str, files: Files) -> dict[str, bytes | None]:
 
     Args:
         text: The diff.
-        files: The files that it is applied to.
+        files: Returns the current content of a file.
 
     Returns:
-        The files that it changes with their new content; None for what it deletes.
+        Path of every changed file -> its new content, or None if it is deleted.
 
     Raises:
-        DataError: It is no diff, or does not fit the files.
+        DataError: The text is not a diff, or it does not apply to the files.
     """
     result: dict[str, bytes | None] = {}
     for diff in read_diff(text):
@@ -125,12 +126,12 @@ def apply_diff(text: str, files: Files) -> dict[str, bytes | None]:
 
 
 def apply_hunks(diff: FileDiff, content: str) -> str:
-    """Apply what a diff does to the text of one file.
+    """Apply the hunks of one file to its text.
 
-    Where a hunk fits but for its line ends, new lines get those of the file.
+    A hunk that matches except for line endings is applied with the file's line endings.
 
     Raises:
-        DataError: A hunk fits nowhere.
+        DataError: A hunk does not match anywhere.
     """
     lines, shift = split_lines(content, keep_ends=True), 0
     for hunk in diff.hunks:
@@ -153,12 +154,12 @@ def apply_hunks(diff: FileDiff, content: str) -> str:
 
 
 def _name(text: str) -> str:
-    """Read a name that takes the rest of a line, quoted or not."""
+    """Parse a name, quoted or not, that takes the rest of a line."""
     return read_name(text.rstrip("\r\n"))[0]
 
 
 def _path(text: str) -> str:
-    """Read a path of a header; a time may follow it after a tab."""
+    """Parse the path of a ``---`` or ``+++`` line; ``diff -u`` adds a tab and a timestamp."""
     line = text.rstrip("\r\n")
     name = read_name(line)[0] if line.startswith('"') else line.split("\t")[0]
     return "" if name == NOWHERE else _without_prefix(name)
@@ -169,7 +170,11 @@ def _without_prefix(name: str) -> str:
 
 
 def _git_paths(line: str) -> tuple[str, str]:
-    """Read the two paths of ``diff --git``; they are equal unless a later line says otherwise."""
+    """Parse the two paths of ``diff --git``.
+
+    Unquoted names may contain spaces, so the line alone is ambiguous. The paths are equal unless
+    the file is renamed or copied, and then a later line names both.
+    """
     rest = line[len("diff --git ") :].rstrip("\r\n")
     old, behind = read_name(rest)
     if behind:  # the first is quoted, and the second may be
@@ -185,12 +190,12 @@ def _git_paths(line: str) -> tuple[str, str]:
 
 
 def _git_opened(diff: FileDiff, paths: tuple[str, str]) -> bool:
-    """Return whether the last ``diff --git`` line has announced these paths."""
+    """Return whether these paths belong to the last ``diff --git`` line."""
     return bool({diff.before, diff.after} & {path for path in paths if path})
 
 
 def _read_hunk(lines: list[str], at: int, diff: FileDiff) -> int:
-    """Read a hunk into a diff; return the index of the line behind it."""
+    """Parse a hunk, append it to ``diff``, and return the index of the line after it."""
     head = _HUNK.match(lines[at])
     if head is None:
         raise DataError(f"expected a hunk such as '@@ -1,3 +1,4 @@', got {lines[at]!r:.80}")
@@ -202,12 +207,12 @@ def _read_hunk(lines: list[str], at: int, diff: FileDiff) -> int:
     at += 1
     while at < len(lines) and (len(old) < size or len(new) < other or lines[at][0] == "\\"):
         sign, line = lines[at][0], lines[at][1:]
-        if sign == "\\":
+        if sign == "\\":  # "\ No newline at end of file" refers to the line before it
             previous = lines[at - 1][0]
             for side, signs in ((old, " -"), (new, " +")):
                 if previous in signs and side:
                     side[-1] = side[-1].removesuffix("\n")
-        elif lines[at] in ("\n", "\r\n"):  # an empty line whose leading space was lost
+        elif lines[at] in ("\n", "\r\n"):  # editors strip the space of an empty context line
             old.append(lines[at])
             new.append(lines[at])
         elif sign in " -+":
@@ -228,7 +233,7 @@ def _read_hunk(lines: list[str], at: int, diff: FileDiff) -> int:
 
 
 def _find(lines: list[str], old: tuple[str, ...], expected: int) -> int | None:
-    """Return where the old lines of a hunk stand, as near as possible to where they should."""
+    """Return the index nearest to ``expected`` at which the old lines occur, or None."""
     for at in _near(expected, len(lines) - len(old)):
         if tuple(lines[at : at + len(old)]) == old:
             return at
@@ -236,12 +241,16 @@ def _find(lines: list[str], old: tuple[str, ...], expected: int) -> int | None:
 
 
 def _bare(line: str) -> str:
-    """Return a line that ends, if it ends, with a line feed alone."""
+    r"""Return a line with ``\r\n`` replaced by ``\n``."""
     return line.removesuffix("\n").removesuffix("\r") + "\n" * line.endswith("\n")
 
 
 def _in_line_ends_of(lines: list[str], hunk: Hunk) -> tuple[str, ...]:
-    """Return the new lines of a hunk with the line ends of the lines that it replaces."""
+    """Return the new lines of a hunk with the line endings of the lines that it replaces.
+
+    Lines that the hunk does not change stay as they are in the file, even if its line endings are
+    mixed; hence the comparison line by line.
+    """
     old, new = list(map(_bare, hunk.old)), list(map(_bare, hunk.new))
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     replacement: list[str] = []
@@ -257,5 +266,5 @@ def _in_line_ends_of(lines: list[str], hunk: Hunk) -> tuple[str, ...]:
 
 
 def _near(middle: int, last: int) -> Iterator[int]:
-    """Yield 0 to ``last``, the nearest to ``middle`` first."""
+    """Yield the integers from 0 to ``last``, those nearest to ``middle`` first."""
     yield from sorted(range(last + 1), key=lambda at: (abs(at - middle), at))

@@ -1,4 +1,4 @@
-"""Edits by byte offsets: put a fault into files, and write the diff that takes it out again."""
+"""Edits by byte offsets: apply them to files, compute them, and write unified diffs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ from agentgym.support.text_lines import split_lines
 
 
 def apply_edits(content: bytes, edits: Iterable[Edit]) -> bytes:
-    """Return a file with the edits made; their offsets are those of ``content``.
+    """Return ``content`` with the edits applied.
+
+    Args:
+        content: The file.
+        edits: Edits of this file, in any order; all offsets refer to ``content``.
 
     Raises:
-        DataError: A piece is not where an edit says, so the file is another one.
+        DataError: ``old`` is not at the offset of an edit (the edit was made for other content), or
+            edits overlap.
     """
     pieces: list[bytes] = []
     at = 0
@@ -33,14 +38,14 @@ def apply_edits(content: bytes, edits: Iterable[Edit]) -> bytes:
 
 
 def edited_files(read: Callable[[str], bytes], edits: Sequence[Edit]) -> dict[str, bytes]:
-    """Return the files that edits change, as they are afterwards.
+    """Return the new content of every edited file, by path.
 
     Args:
-        read: Returns the sound content of a file by its path.
-        edits: The edits, of any number of files.
+        read: Returns the content of the file at a path, without the edits.
+        edits: Edits of any number of files.
 
     Raises:
-        DataError: A piece is not where an edit says.
+        DataError: An edit does not match its file.
     """
     return {
         path: apply_edits(read(path), [edit for edit in edits if edit.path == path])
@@ -49,7 +54,7 @@ def edited_files(read: Callable[[str], bytes], edits: Sequence[Edit]) -> dict[st
 
 
 def edits_between(path: str, before: bytes, after: bytes) -> tuple[Edit, ...]:
-    """Return the edits, by whole lines, that turn one content of a file into another."""
+    """Return the edits, by whole lines, that turn ``before`` into ``after``."""
     old, new = (split_lines(side.decode(), keep_ends=True) for side in (before, after))
     starts = [0]
     for line in old:
@@ -67,10 +72,10 @@ def write_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
 
     Args:
         before: Content by path; a path that is not in ``after`` is deleted.
-        after: Content by path; a path that is not in ``before`` is new.
+        after: Content by path; a path that is not in ``before`` is created.
 
     Returns:
-        The diff; files that are no UTF-8 text are left out.
+        The diff, without files that are not UTF-8 text.
     """
     parts = []
     for path in sorted({*before, *after}):

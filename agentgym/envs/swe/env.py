@@ -153,11 +153,11 @@ class SWEEnv(SessionEnv[SWESession]):
     # -- the contract of a family ---------------------------------------------------------------
 
     def reported_details(self) -> Collection[str]:
-        """Return the keys of the details."""
+        """Return the keys of ``info["details"]``."""
         return {*DETAILS, "rows_left_out"}
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        if self._session is None:  # else the first command of every episode would fail
+        if self._session is None:  # report a missing back end now, not at the first command
             self._boxes.check(self.tasks.problem(task).source)
         self._session = self._renewed(task)
         return self._session.start(self.turns_left)
@@ -199,7 +199,7 @@ class SWEEnv(SessionEnv[SWESession]):
         return self._action_of(self._expert)
 
     def _action_of(self, expert: Expert) -> str | None:
-        """Return an expert's next action; None if it knows none."""
+        """Return an expert's next action, or None if it has no plan or the episode is over."""
         session = self.session
         if session.state.over:
             return None
@@ -275,7 +275,7 @@ class SWEEnv(SessionEnv[SWESession]):
 
 
 def _admissible_texts(instance: Instance, turns_left: int) -> list[str]:
-    """Write the admissible commands of an instance."""
+    """Return the admissible commands of an instance as text."""
     return [command.write() for command in admissible(instance, turns_left)]
 
 

@@ -1,4 +1,4 @@
-"""Names of files as git writes them in diffs: some in double quotes, with escapes of C."""
+"""File names as git writes them in diffs: unusual ones in double quotes, with C escapes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SPECIAL = re.compile(r'[\x00-\x1f\x7f"\\\ud800-\udfff]')
 
 
 def read_name(text: str) -> tuple[str, str]:
-    r"""Read a quoted name at the beginning of a text, such as ``"a/d\303\251j\303\240.py"``.
+    r"""Parse a quoted name at the beginning of a text, such as ``"a/d\303\251j\303\240.py"``.
 
     Returns:
-        The name and the text behind it; the whole text and "" if no quoted name stands there.
-        Bytes that are no UTF-8 become lone surrogates, as in :func:`os.fsdecode`.
+        The decoded name and the text after it. Without a quoted name: the whole text and "".
+        Bytes that are not UTF-8 become lone surrogates, as in :func:`os.fsdecode`.
     """
     quoted = _QUOTED.match(text)
     if quoted is None:
@@ -31,7 +31,7 @@ def read_name(text: str) -> tuple[str, str]:
 
 
 def write_name(name: str) -> str:
-    """Write a name as ``git -c core.quotePath=false`` does: quoted only if it has to be."""
+    """Write a name as ``git -c core.quotePath=false`` does: quoted only if necessary."""
     if not _SPECIAL.search(name):
         return name
     escaped = "".join(

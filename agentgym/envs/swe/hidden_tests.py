@@ -1,4 +1,4 @@
-"""Tests that are held back: cut out of the files that hold them, which stay whole otherwise."""
+"""Hidden tests: the edits that remove test functions from a repository and change nothing else."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from agentgym.envs.swe.syntax import FUNCTIONS
 
 
 def cutting_edits(folder: Path, tests: Sequence[str]) -> tuple[Edit, ...]:
-    """Return the edits that cut test functions out of a repository.
+    """Return the edits that remove test functions from a repository.
 
-    A function goes with its decorators, its comments and all its rows, and a class with its last
-    test. What tests inherit from elsewhere stays.
+    A function is removed with its decorators, the comments above it and all its parametrized cases;
+    a class is removed if nothing but its docstring would be left. Tests that a class inherits are
+    not removed. Files that cannot be read or parsed are skipped.
 
     Args:
         folder: The repository.
-        tests: The tests, as pytest names them.
+        tests: Ids of the tests, as pytest names them.
     """
     names: dict[str, set[str]] = {}
     for test in tests:
@@ -41,7 +42,7 @@ def cutting_edits(folder: Path, tests: Sequence[str]) -> tuple[Edit, ...]:
 def _pieces(
     source: ParsedSource, body: Sequence[ast.stmt], prefix: str, names: Collection[str]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the bytes of the tests of these names, in order."""
+    """Yield the byte ranges of the tests with these names, in order."""
     for node in body:
         if isinstance(node, FUNCTIONS) and prefix + node.name in names:
             yield _lines(source, node)
@@ -56,7 +57,10 @@ def _pieces(
 
 
 def _lines(source: ParsedSource, node: ast.stmt) -> tuple[int, int]:
-    """Return the lines of a definition with decorators, comments and the empty lines above."""
+    """Return the byte range of a definition's lines.
+
+    It includes the decorators and the comments and empty lines above them.
+    """
     decorators = getattr(node, "decorator_list", [])
     first = min(source.start(part) for part in (node, *decorators))
     begin, end = source.line_start(first), source.line_end(source.end(node))

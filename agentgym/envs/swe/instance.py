@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 DIFFICULTIES = ("easy", "medium", "hard")
-"""Levels of the tasks that are made from sound libraries."""
+"""Levels of the tasks that ``agentgym swe build`` makes."""
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,9 @@ class Edit:
     path: str
     """The file, relative to the repository, with forward slashes."""
     start: int
-    """Offset of the piece in bytes."""
+    """Offset of the piece, in bytes of UTF-8."""
     old: str
-    """The piece as it is."""
+    """The piece before the edit."""
     new: str
     """The replacement."""
 
@@ -29,7 +29,7 @@ class FolderSource:
     """A repository in a folder; edits insert the fault."""
 
     folder: Path
-    """The sound repository; never written to."""
+    """The repository without the fault; never written to."""
     edits: tuple[Edit, ...] = ()
     """Edits that make the fault; offsets refer to the correct files, and do not overlap."""
 
@@ -43,13 +43,13 @@ class ImageSource:
     workdir: str = "/testbed"
     """Path of the repository in the image."""
     commit: str = ""
-    """The commit to which it is reset; empty leaves it as it is."""
+    """Commit to reset the repository to; empty: none."""
     fault: str = ""
     """A unified diff that inserts the fault, if the image contains the correct repository."""
     hidden: tuple[str, ...] = ()
-    """Absolute paths inside that only the grader may see, such as the tests that decide."""
+    """Absolute paths in the image that only the grader may see, such as the deciding tests."""
     path: tuple[str, ...] = ()
-    """Folders inside that stand before the system's own in ``PATH``, such as its Python's."""
+    """Folders in the image to put first in ``PATH``, such as that of its Python."""
 
 
 @dataclass(frozen=True)
@@ -57,42 +57,42 @@ class HeldOut:
     """Location of a task's held-out questions."""
 
     file: Path
-    """The bank that holds them."""
+    """The question bank."""
     digest: str
-    """Hash of the repository that they were made for."""
+    """Hash of the repository that the bank was made for."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One task: make the failing tests pass and break none."""
+    """One task: make the failing tests pass without breaking others."""
 
     id: str
-    """Name, unique in its set."""
+    """Id, unique in its set."""
     repo: str
-    """Name of the repository; splits are disjoint by it."""
+    """Name of the repository; no repository is in two splits."""
     statement: str
-    """The issue, as its reporter wrote it."""
+    """The text of the issue."""
     source: FolderSource | ImageSource
-    """Where the repository with the fault comes from."""
+    """The repository with the fault."""
     patch: str
-    """The right solution as a unified diff; never shown."""
+    """The reference solution as a unified diff; never shown to the agent."""
     fail_to_pass: tuple[str, ...]
-    """Tests that fail and shall pass, as pytest names them: ``tests/test_a.py::test_b[c]``."""
+    """Tests that fail and have to pass, as pytest names them: ``tests/test_a.py::test_b[c]``."""
     pass_to_pass: tuple[str, ...]
     """Tests that pass and must keep passing."""
     test_patch: str = ""
-    """A unified diff that adds hidden tests before grading."""
+    """Unified diff that adds hidden tests before grading."""
     brought_tests: str = ""
-    """The unified diff of hidden tests that ``test_command`` itself brings along."""
+    """Unified diff of the hidden tests that ``test_command`` itself adds."""
     test_command: str = ""
-    """How a set of other people runs its tests; empty runs pytest on the tests' files."""
+    """Shell script with which a published set runs its tests; empty: pytest on the tests' files."""
     log_format: str = ""
-    """How the output of ``test_command`` tells what became of each test: a name of
-    ``official.logs.LOG_FORMATS``. Empty where tests write a report of their own."""
+    """Format in which ``test_command`` prints the status of each test: a key of
+    ``official.logs.LOG_FORMATS``. Empty without a ``test_command``."""
     protected: tuple[str, ...] = ()
-    """Patterns of further files whose changes do not count."""
+    """Patterns of further files in which the agent's changes do not count."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables that the tests need."""
+    """Environment variables of commands and tests."""
     details: Mapping[str, str] = field(default_factory=dict)
     """Descriptive facts, such as the kind of the fault."""
     held_out: HeldOut | None = None

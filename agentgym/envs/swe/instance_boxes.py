@@ -30,15 +30,15 @@ LARGE = SandboxLimits(
 )
 """Limits of a box with a repository from an image."""
 PULLS = ("missing", "always", "never")
-"""When images are pulled."""
+"""Policies for pulling images."""
 PULLING = ("namespace", "docker")
 """Back ends that pull images themselves; the server of ``remote`` follows its own policy."""
 LONGEST_LOG = 32 << 20
-"""Bytes of the log of a test run that are kept; thousands of tests write megabytes."""
+"""Maximum size, in bytes, of the log of a test run; thousands of tests write megabytes."""
 LARGEST_FILE = 4 << 20
 """Maximum size of a file that an agent can see and change, in bytes."""
 MOUNTING = ("namespace", "container")
-"""Isolation of the back ends that show files of this machine read-only."""
+"""Isolation kinds of the back ends that can mount host files read-only."""
 LONGEST_REPORT = SMALL.output
 """Maximum size of the stored output of a grading box, in bytes; it contains reports and answers."""
 GIT = "git -c safe.directory='*' -c core.autocrlf=false"
@@ -54,8 +54,8 @@ export GIT_AUTHOR_DATE={_DATE} GIT_COMMITTER_DATE={_DATE} GIT_CONFIG_NOSYSTEM=1
 {GIT} -c user.name=maintainer -c user.email=maintainer@localhost -c commit.gpgsign=false \
 commit -q --no-verify --allow-empty -m 'Initial commit'
 """
-"""Images hold the history of their repository, and often the commit with the solution in it: agents
-have read it there (SWE-bench#465). One commit is left, of the files as they are."""
+"""Replaces the history by one commit of the current files. Images contain the history of their
+repository, often with the commit of the solution, and agents have read it there (SWE-bench#465)."""
 
 _LISTING = "/tmp/agentgym.files"
 _LIST = f"""\
@@ -63,7 +63,7 @@ _LIST = f"""\
 > {_LISTING} || find . -path './.*' -prune -o -type f -print0 > {_LISTING}
 """
 LARGEST_LISTING = 64 << 20
-"""Bytes of the list of a repository's files."""
+"""Maximum size, in bytes, of the list of a repository's files."""
 _files: BoundedCache[ImageSource, frozenset[str]] = BoundedCache(512)
 
 
@@ -93,8 +93,8 @@ class Boxes:
 
         Raises:
             SandboxUnavailable: No back end can run on this machine.
-            EnvFailure: The repository cannot be brought into its state; SandboxLost, not another
-                SandboxDied, if the box ended meanwhile: nothing of an agent has run in it.
+            EnvFailure: The repository cannot be prepared. If the box dies, this is a SandboxLost
+                and no other SandboxDied: no command of an agent can have caused it.
         """
         try:
             return self._open(instance, grading)
@@ -110,17 +110,17 @@ class Boxes:
     ) -> Iterator[tuple[Sandbox, Callable[[str], str]]]:
         """Start a box for grading, with files that commands inside cannot change.
 
-        They lie in a folder of the host that is mounted read-only, whatever user commands are. A
-        back end that shows no such folder (``remote``, ``subprocess``) gets them written, and then
-        the source under test can change them.
+        The files are mounted read-only from a temporary folder of the host, which also holds
+        against processes that run as root. Back ends that cannot mount (``remote``,
+        ``subprocess``) get copies, and the source under test can change those.
 
         Args:
-            instance: The instance, whose source is a folder.
-            brought: Content by absolute path inside.
-            folders: Folders of which nothing but what is brought shall be there.
+            instance: The instance; its source must be a folder.
+            brought: The files: content by absolute path in the box.
+            folders: Folders that are mounted as a whole, so that they contain no other files.
 
         Yields:
-            The box, and where a path of ``brought`` really lies.
+            The box, and a function that maps a path of ``brought`` to its actual path in the box.
 
         Raises:
             SandboxUnavailable: No back end can run on this machine.
@@ -148,7 +148,7 @@ class Boxes:
                 yield box, _locate_file
 
     def _open(self, instance: Instance, grading: bool) -> Sandbox:
-        """Start a box with the repository and its fault."""
+        """Start a box as `open` does, without translating errors."""
         source = instance.source
         if isinstance(source, FolderSource):
             return open_sandbox(self._folder(instance, source, grading), self.sandbox).start()
@@ -168,15 +168,15 @@ class Boxes:
     def files(self, instance: Instance) -> frozenset[str]:
         """Return the files of a repository in an image, as an agent receives it.
 
-        They are what git counts as its files: those under version control, and new ones that it
-        does not ignore. Without git they are all that lie there.
+        They are the files that git tracks, and untracked ones that it does not ignore. Without
+        git: all files outside top-level hidden folders.
 
         Args:
-            instance: The instance, whose source is an image.
+            instance: The instance; its source must be an image.
 
         Raises:
             SandboxUnavailable: No back end can run on this machine.
-            EnvFailure: The repository cannot be brought into its state.
+            EnvFailure: The repository cannot be prepared.
         """
         assert isinstance(instance.source, ImageSource)
         files = _files.get(instance.source)
@@ -188,7 +188,7 @@ class Boxes:
     def _folder(
         self, instance: Instance, source: FolderSource, grading: bool = False
     ) -> SandboxConfig:
-        """Describe a box for a repository of a folder."""
+        """Return the configuration of a box with a repository from a folder."""
         shared = runtime()
         return SandboxConfig(
             tree=tree(source),
@@ -203,7 +203,7 @@ class Boxes:
         )
 
     def _image(self, instance: Instance, source: ImageSource, grading: bool) -> SandboxConfig:
-        """Describe a box for a repository of an image."""
+        """Return the configuration of a box with a repository from an image."""
         return SandboxConfig(
             workdir=source.workdir,
             image=source.image,
@@ -228,7 +228,7 @@ def changes_since(
         path: content for path, content in now.items()
         if path not in initial_changes or initial_changes[path] != content
     }  # fmt: skip
-    for path in initial_changes.keys() - now.keys():  # as the image has it, not as it was given
+    for path in initial_changes.keys() - now.keys():  # the agent restored the image's version
         try:
             changes[path] = box.read(path, LARGEST_FILE)
         except FileNotFoundError:
@@ -247,25 +247,26 @@ def _mounts(
         target.write_bytes(content)
         place = next((mount for mount in folders if path.startswith(f"{mount}/")), path)
         mounts[place] = folder / place.lstrip("/")
-    for entry in (folder, *folder.rglob("*")):  # for whatever user reads them inside
+    for entry in (folder, *folder.rglob("*")):  # readable for any user in the box
         entry.chmod(0o755 if entry.is_dir() else 0o644)
     return mounts
 
 
 def _locate_file(path: str) -> str:
-    """Return where a file lies that is written, since it cannot be mounted: below the repository.
+    """Return the path of a file that is copied into a box because it cannot be mounted.
 
-    As a relative path, since that is not at its usual place without isolation.
+    The path is relative to the repository: without isolation that is not at `WORKDIR`, and nothing
+    outside of it should be written.
     """
     inside = path == WORKDIR or path.startswith(f"{WORKDIR}/")
     return path.removeprefix(WORKDIR).lstrip("/") if inside else f".brought{path}"
 
 
 def write_files(box: Sandbox, files: Mapping[str, bytes | None]) -> None:
-    """Write files into a box, and remove those whose content is None.
+    """Write files into a box, and delete those whose content is None.
 
     Raises:
-        OSError: One cannot be written.
+        OSError: A file cannot be written.
     """
     removed = [path for path, content in files.items() if content is None]
     if removed:
@@ -278,8 +279,14 @@ def write_files(box: Sandbox, files: Mapping[str, bytes | None]) -> None:
 def run_checked(box: Sandbox, command: str, purpose: str, timeout: float = 300.0) -> None:
     """Run a command that has to succeed.
 
+    Args:
+        box: The box.
+        command: The command.
+        purpose: What it does, for the error message.
+        timeout: Time limit in seconds.
+
     Raises:
-        EnvFailure: It did not.
+        EnvFailure: The exit code is not 0.
     """
     result = box.exec(command, timeout=timeout)
     if result.exit_code:
@@ -289,7 +296,7 @@ def run_checked(box: Sandbox, command: str, purpose: str, timeout: float = 300.0
 
 
 def _prepare(box: Sandbox, source: ImageSource, grading: bool) -> None:
-    """Bring the repository of an image into the state that the instance names."""
+    """Reset the repository of an image, apply the fault, and hide what an agent may not see."""
     if source.commit:
         run_checked(box, f"git reset --hard -q {shlex.quote(source.commit)}", "git reset")
     if source.fault:
@@ -302,10 +309,10 @@ def _prepare(box: Sandbox, source: ImageSource, grading: bool) -> None:
 
 
 def one_commit(box: Sandbox) -> None:
-    """Replace the history of the repository of an image by one commit of the files as they are.
+    """Replace the history of an image's repository by one commit of the current files.
 
     Raises:
-        EnvFailure: It cannot be.
+        EnvFailure: git fails.
     """
     run_checked(box, _ONE_COMMIT, "making one commit of the repository")
 
@@ -319,12 +326,18 @@ def _list_files(box: Sandbox) -> frozenset[str]:
 
 
 def apply_in_box(box: Sandbox, diff: str, purpose: str) -> None:
-    """Apply a diff in a box with what it has, git or patch, in the ways of SWE-bench's harness.
+    """Apply a diff in a box with git or patch, trying the commands of SWE-bench's harness in turn.
 
-    A way that fails may leave a part behind, so the files are put back before the next.
+    A command that fails may leave some hunks applied, so the files are restored before the next.
+
+    Args:
+        box: The box.
+        diff: Unified diff.
+        purpose: What the diff contains, for the error message.
 
     Raises:
-        EnvFailure: It fits in none of these ways.
+        DataError: The text is not a diff.
+        EnvFailure: No command can apply it.
     """
     paths = {
         path

@@ -1,4 +1,4 @@
-"""A parsed file and its bytes: where each node begins and ends."""
+"""`ParsedSource`: the syntax tree of a Python file, with byte offsets of its nodes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ _OPENING = re.compile(rb"[ \t(]*")
 
 
 class ParsedSource:
-    """A parsed file and the bytes that it was parsed from.
+    """The syntax tree of a Python file, together with its bytes.
+
+    All offsets are in bytes, as in the ``col_offset`` of :mod:`ast`.
 
     Args:
         content: The file.
 
     Raises:
-        SyntaxError: It is no Python of this version.
-        UnicodeDecodeError: It is not UTF-8.
+        SyntaxError: The file is not valid for this version of Python.
+        UnicodeDecodeError: The file is not UTF-8.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -37,30 +39,31 @@ class ParsedSource:
             self._lines.append(self._lines[-1] + len(line))
 
     def start(self, node: ast.AST) -> int:
-        """Return the offset at which a node begins."""
+        """Return the offset of the first byte of a node."""
         return self._lines[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
 
     def end(self, node: ast.AST) -> int:
-        """Return the offset at which a node ends."""
+        """Return the offset after the last byte of a node."""
         return self._lines[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
 
     def text(self, node: ast.AST) -> str:
-        """Return a node as it is written."""
+        """Return the source text of a node."""
         return self.content[self.start(node) : self.end(node)].decode()
 
     def line_start(self, offset: int) -> int:
-        """Return the offset of the line that holds an offset."""
+        """Return the offset of the start of the line that contains ``offset``."""
         return self.content.rfind(b"\n", 0, offset) + 1
 
     def line_end(self, offset: int) -> int:
-        """Return the offset behind the end of the line that holds an offset."""
+        """Return the offset after the line that contains ``offset``, line break included."""
         end = self.content.find(b"\n", offset)
         return len(self.content) if end < 0 else end + 1
 
     def between(self, left: ast.AST, right: ast.AST) -> tuple[int, str] | None:
-        """Return the operator between two operands with its offset.
+        """Return the offset and text of the operator between two operands.
 
-        None where a comment or a line break stands beside it, which a change would have to move.
+        None if there is a comment or line break between them, which a replacement of the operator
+        would have to preserve.
         """
         begin, end = self.end(left), self.start(right)
         gap = self.content[begin:end]
@@ -73,9 +76,10 @@ class ParsedSource:
         return (begin + skipped, operator.decode()) if operator else None
 
     def own_lines(self, node: ast.stmt) -> tuple[int, int] | None:
-        """Return the lines of a statement that shares them with no other, comments above included.
+        """Return the byte range of the lines of a statement, including comments directly above it.
 
-        Those belong to it, and what they say would stand without it.
+        Those comments describe the statement and have to be removed with it. None if the statement
+        shares a line with another one.
         """
         begin, end = self.line_start(self.start(node)), self.line_end(self.end(node))
         indent = self.content[begin : self.start(node)]
@@ -91,6 +95,6 @@ class ParsedSource:
 
 
 def _trailing(gap: bytes) -> bytes:
-    """Return the blanks and opening brackets that end a gap."""
+    """Return the blanks and opening brackets at the end of a gap."""
     match = _OPENING.match(gap[::-1])
     return gap[len(gap) - match.end() :] if match else b""

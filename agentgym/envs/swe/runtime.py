@@ -1,8 +1,8 @@
 """The parts of the host that a box sees: an interpreter and pytest, but no installed packages.
 
-The packages of the running environment may hold agentgym, and with it every solution. So pytest and
-what it needs are copied, once, into a folder of the cache, and the folders of installed packages of
-the interpreter are hidden.
+The site-packages of the running interpreter may contain agentgym, and with it every solution. So
+pytest and its dependencies are copied once into a folder of the cache, and the interpreter's own
+site-packages are hidden.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RUNTIME_VERSION = 2
 WORKDIR = "/testbed"
 """Path of the repository in a box."""
 SHOWN = "/opt/agentgym"
-"""How the folder of the cache that boxes share is called in observations; it stands there too."""
+"""Name of the shared folder in observations; it is also mounted at this path."""
 PACKAGE = Path(__file__).resolve().parents[2]
 """The folder of ``agentgym``."""
 _WRAPPER = '#!/bin/sh\nexec {python} "$@"\n'
@@ -42,13 +42,13 @@ class Runtime:
     """The files that boxes of this interpreter share."""
 
     folder: Path
-    """The folder that is visible inside: ``bin`` and ``site``."""
+    """Folder that boxes see, with the subfolders ``bin`` and ``site``."""
     hidden: tuple[Path, ...]
     """Folders of the interpreter's prefix that are empty inside."""
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Folders that come first in ``PATH``."""
+        """Folders to put first in ``PATH``."""
         return (str(self.folder / "bin"),)
 
     @property
@@ -70,9 +70,10 @@ class Runtime:
         }
 
     def renamed(self, output: bytes) -> bytes:
-        """Return an output in which the folder has one name, wherever the cache lies.
+        """Replace the path of the shared folder in an output by `SHOWN`.
 
-        Tracebacks of pytest name it, and the same actions have to give the same text.
+        Tracebacks of pytest contain the path, which differs from machine to machine; the same
+        actions have to give the same observations.
         """
         return output.replace(os.fsencode(self.folder), SHOWN.encode())
 
@@ -83,7 +84,7 @@ def runtime() -> Runtime:
 
     Raises:
         DependencyNotInstalled: pytest is missing.
-        EnvFailure: The folder can be written nowhere.
+        EnvFailure: The cache cannot be written.
     """
     require("pytest", "swe")
     packages = dict(sorted(_closure("pytest")))
@@ -96,7 +97,7 @@ def runtime() -> Runtime:
 
 
 def _make(folder: Path, packages: list[str]) -> None:
-    """Make the folder, unless it is there and sound."""
+    """Create the folder, unless it exists and is undamaged."""
     try:
         check_folder(folder)
         return
@@ -112,7 +113,7 @@ def _make(folder: Path, packages: list[str]) -> None:
             stripdir=str(scratch),
             invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
         )
-        del compiled  # What cannot be compiled, such as templates, is not imported either.
+        del compiled  # Files that cannot be compiled, such as templates, are never imported.
         (scratch / "bin").mkdir()
         for name, arguments in (("python", ""), ("python3", ""), ("pytest", " -m pytest")):
             wrapper = scratch / "bin" / name
@@ -144,12 +145,12 @@ def _closure(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _copy(package: str, site: Path) -> None:
-    """Copy the modules of a distribution, without scripts and tests of the environment."""
+    """Copy the modules of a distribution, without scripts and cached bytecode."""
     for file in metadata.distribution(package).files or ():
         parts = Path(str(file)).parts
         if ".." in parts or "__pycache__" in parts:
             continue
-        # Of what describes it only its version: pytest prints that of pluggy, which looks it up.
+        # Of the metadata only the version is needed: pytest looks up and prints pluggy's.
         if parts[0].endswith(".dist-info") and parts[1:] != ("METADATA",):
             continue
         source, target = Path(str(file.locate())), site.joinpath(*parts)
@@ -159,7 +160,7 @@ def _copy(package: str, site: Path) -> None:
 
 
 def _python() -> str:
-    """Return the interpreter itself, since a virtual environment is not visible inside."""
+    """Return the base interpreter: a virtual environment is not visible in a box."""
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     for name in (version, "python3"):
         path = os.path.join(sys.base_prefix, "bin", name)
@@ -169,7 +170,7 @@ def _python() -> str:
 
 
 def _hidden() -> tuple[Path, ...]:
-    """Return the folders of installed packages under the interpreter's prefix, and our source."""
+    """Return the folders to hide: installed packages of the interpreter, and agentgym's source."""
     base = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     folders = {
@@ -183,11 +184,11 @@ def _hidden() -> tuple[Path, ...]:
 
 
 def _sources(package: Path) -> Iterator[Path]:
-    """Yield what holds the source of a package, and with it solutions.
+    """Yield the paths that contain the source of a package, and with it solutions.
 
-    In a checkout that is more than its own folder: the history, and whatever else was built there.
-    What a box needs is not hidden: neither an interpreter or a cache in the checkout, nor the
-    system's programs, should somebody keep all of ``/usr`` under version control.
+    In a checkout these include the git history and build products. Paths that a box needs are not
+    yielded: an interpreter or a cache inside the checkout, and the system's programs if the whole
+    of ``/usr`` is under version control.
     """
     yield package
     needed = (Path(sys.base_prefix).resolve(), cache_folder().resolve())
@@ -204,7 +205,7 @@ def _sources(package: Path) -> Iterator[Path]:
             yield from beside
         else:
             yield folder
-        if history.is_file():  # of a worktree or a submodule, whose history lies elsewhere
+        if history.is_file():  # in a worktree or submodule, a file with the path of the real .git
             text = history.read_text().strip().removeprefix("gitdir:").strip()
             place = (folder / text).resolve()
             yield next((parent.parent for parent in place.parents if parent.name == ".git"), place)

@@ -1,14 +1,15 @@
-"""Tasks on disk: a file of JSON lines beside the sound repositories that they are made from.
+"""Tasks on disk: a JSON Lines file beside the original repositories, which have no fault yet.
 
-A line describes a repository or a task of the repository before it::
+A line describes a repository, or a task of a repository that an earlier line describes::
 
     {"repository": "slugs", "digest": "...", "tests": ["tests/test_a.py::test_b", ...]}
     {"id": "slugs-001", "repo": "slugs", "split": "train", "statement": "...",
      "edits": [["slugs/core.py", 120, "<", "<="]], "fail_to_pass": [3, 17], "kind": "boundary"}
 
-Tests are numbers into the list of their repository, whose other tests are PASS_TO_PASS. A task may
-hold ``patch`` (else it is what takes the edits back), ``test_patch``, ``pass_to_pass``, ``folder``
-(of its own repository, else that of its name) and further facts in words.
+A task refers to tests by their index in ``tests`` of its repository. Optional fields: ``patch``
+(default: the diff that undoes the edits), ``test_patch``, ``pass_to_pass`` (default: all tests not
+in ``fail_to_pass``), ``folder`` (name of its repository line and folder; default: ``repo``), and
+any further string fields, which become details of the instance.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.support.text_lines import split_lines
 
 INSTANCES = "instances.jsonl"
-"""The file of a folder of tasks."""
+"""Name of the file of tasks in a folder."""
 REPOSITORIES = "repositories"
-"""Where the folder holds the repositories."""
+"""Name of the subfolder of the repositories."""
 HELD_OUT = "held_out"
-"""Where it holds the questions that repairs have to answer."""
+"""Name of the subfolder of the held-out questions."""
 _KNOWN = frozenset(
     (
         "id",
@@ -53,49 +54,49 @@ _IGNORED = frozenset(("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".r
 
 @dataclass(frozen=True)
 class Repository:
-    """What the file says of a repository."""
+    """A line of the file that describes a repository."""
 
     name: str
-    """Its name, and that of its folder."""
+    """Name of the repository and of its folder."""
     digest: str
     """:func:`digest` of the folder."""
     tests: tuple[str, ...]
-    """The tests that can be relied on, in the order in which they run."""
+    """Ids of the tests that pass reliably, in the order in which they run."""
 
     def line(self) -> str:
-        """Return the line of the file."""
+        """Return the repository as a line of JSON."""
         return _dump({"repository": self.name, "digest": self.digest, "tests": [*self.tests]})
 
 
 @dataclass(frozen=True)
 class InstanceRecord:
-    """What the file says of a task."""
+    """A line of the file that describes a task."""
 
     id: str
-    """Its name."""
+    """Id of the task."""
     repo: str
-    """Its repository."""
+    """Name of its repository."""
     statement: str
     """The issue."""
     edits: tuple[Edit, ...]
-    """What makes the fault."""
+    """The edits that introduce the fault."""
     fail_to_pass: tuple[int, ...]
-    """The tests that fail, by their number."""
+    """Indices of the tests that fail because of the fault."""
     split: str = ""
-    """Its split; empty if it is to be dealt."""
+    """Name of the split; empty: assigned by `deal`."""
     patch: str = ""
-    """The solution, if it is not what takes the edits back."""
+    """The solution as a unified diff; empty: the diff that undoes the edits."""
     pass_to_pass: tuple[int, ...] | None = None
-    """The tests that pass, by their number; None: all others."""
+    """Indices of the tests that must not break; None: all that are not in ``fail_to_pass``."""
     folder: str = ""
-    """Folder of its repository, if that is not its name."""
+    """Name of the repository's line and folder; empty: ``repo``."""
     test_patch: str = ""
-    """What adds hidden tests."""
+    """Unified diff that adds hidden tests."""
     details: tuple[tuple[str, str], ...] = ()
-    """Further facts."""
+    """Further fields of the line, as pairs of name and text."""
 
     def line(self) -> str:
-        """Return the line of the file."""
+        """Return the task as a line of JSON."""
         fields: dict[str, Any] = {
             "id": self.id,
             "repo": self.repo,
@@ -117,19 +118,19 @@ class InstanceRecord:
 
 
 class StoredInstances:
-    """The tasks of a folder, as ``agentgym swe build`` makes it.
+    """The tasks of a folder that ``agentgym swe build`` has written.
 
     Args:
         folder: The folder.
-        file: Name of the file of tasks in it.
-        banks: Folder in it with the held-out questions of these tasks.
-        hidden_tests: Whether the tests that decide are cut out of the repositories, and come at
-            grading alone, as those of published sets do.
-        difficulty: Level of the tasks; None: all of them.
+        file: Name of the file of tasks in the folder.
+        banks: Subfolder with the held-out questions of these tasks.
+        hidden_tests: Whether the deciding tests are removed from the repositories and added only
+            for grading, as in published sets.
+        difficulty: Keep only tasks of this level; None: all levels.
 
     Raises:
-        ConfigurationError: There are no tasks of this difficulty.
-        DataError: A file is missing or damaged; the message names the line.
+        ConfigurationError: No task has this difficulty.
+        DataError: The file is missing or damaged; the message names the line.
     """
 
     def __init__(
@@ -165,7 +166,7 @@ class StoredInstances:
         self._ids = {split: tuple(ids) for split, ids in by_split.items()}
 
     def len(self, split: str) -> int:
-        """Return the number of tasks of a split.
+        """Return the number of tasks in a split.
 
         Raises:
             TaskNotFound: There is no such split.
@@ -173,11 +174,11 @@ class StoredInstances:
         return len(self._split(split))
 
     def instance(self, split: str, index: int) -> Instance:
-        """Return a task by its place.
+        """Return the task at an index of a split.
 
         Raises:
-            TaskNotFound: There is none.
-            DataError: Its repository is missing or is not the one it was made from.
+            TaskNotFound: There is no such split or index.
+            DataError: The repository is missing, or differs where the edits apply.
         """
         ids = self._split(split)
         if not 0 <= index < len(ids):
@@ -188,10 +189,10 @@ class StoredInstances:
         return self._instance(self._records[ids[index]])
 
     def find(self, instance_id: str) -> tuple[str, int]:
-        """Return split and index of a task by its id.
+        """Return the split and index of a task by its id.
 
         Raises:
-            TaskNotFound: There is none.
+            TaskNotFound: There is no task with this id.
         """
         record = self._records.get(instance_id)
         if record is None:
@@ -208,18 +209,18 @@ class StoredInstances:
         return self._repositories
 
     def records(self) -> Mapping[str, InstanceRecord]:
-        """Return what the file says of each task, by id, in its order."""
+        """Return the records of the tasks by id, in the order of the file."""
         return self._records
 
     def folder_of(self, repo: str) -> Path:
-        """Return where a repository lies."""
+        """Return the folder of a repository."""
         return self.folder / REPOSITORIES / repo
 
     def check(self) -> None:
-        """Check that every repository is the one that its tasks were made from.
+        """Check by their digests that the repositories have not changed since the tasks were made.
 
         Raises:
-            DataError: One is not.
+            DataError: A repository is missing or has changed.
         """
         for name, repository in self._repositories.items():
             current_digest = digest(self.folder_of(name))
@@ -232,7 +233,7 @@ class StoredInstances:
     # -- parts ----------------------------------------------------------------------------------
 
     def _keep(self, difficulty: str | None) -> None:
-        """Leave out the tasks of other levels."""
+        """Drop the tasks of other difficulties."""
         if difficulty is None:
             return
         levels = {
@@ -249,7 +250,7 @@ class StoredInstances:
             )
 
     def _add(self, record: InstanceRecord) -> None:
-        """Take over a task."""
+        """Validate and add a task."""
         name = record.folder or record.repo
         repository = self._repositories.get(name)
         if repository is None or record.id in self._records:
@@ -273,7 +274,7 @@ class StoredInstances:
         return self._ids[split]
 
     def _instance(self, record: InstanceRecord) -> Instance:
-        """Make the task of a record."""
+        """Return the instance of a record."""
         name = record.folder or record.repo
         folder, tests = self.folder_of(name), self._repositories[name].tests
         failing = set(record.fail_to_pass)
@@ -298,7 +299,7 @@ class StoredInstances:
         )
 
     def _held_out(self, record: InstanceRecord, repository: str) -> HeldOut | None:
-        """Return where the questions of a task lie; None for a folder without them."""
+        """Return the bank of the task, else that of its repository; None if there is neither."""
         digest = self._repositories[repository].digest
         names = (record.id, repository)
         files = (bank_file(self.folder, name, self._banks) for name in names)
@@ -306,10 +307,10 @@ class StoredInstances:
 
 
 def _homes(records: Sequence[InstanceRecord]) -> dict[str, str]:
-    """Return the split of each task by its id.
+    """Return the split of each task, by id.
 
-    Tasks that name none are dealt by their repository, so that splits share none, and where there
-    are too few repositories for that one by one.
+    Tasks without a split are dealt by repository, so that no repository is in two splits. With
+    fewer repositories than splits this is impossible, and they are dealt one by one.
     """
     names = {record.repo for record in records}
     apart = len(names) >= len(SPLITS)
@@ -320,15 +321,25 @@ def _homes(records: Sequence[InstanceRecord]) -> dict[str, str]:
 
 
 def bank_file(folder: Path, name: str, banks: str = HELD_OUT) -> Path:
-    """Return the file of a folder with the held-out questions of a repository, or of a task."""
+    """Return the path of the bank of a repository or task.
+
+    Args:
+        folder: Folder of the tasks.
+        name: Name of the repository, or id of the task.
+        banks: Subfolder of the banks.
+    """
     return folder / banks / f"{name}.json.gz"
 
 
 def undoing_patch(folder: Path, edits: Sequence[Edit]) -> str:
-    """Return the diff that takes edits of a repository back.
+    """Return the unified diff that undoes edits of a repository.
+
+    Args:
+        folder: The repository, without the edits.
+        edits: The edits.
 
     Raises:
-        DataError: A file is missing or another one.
+        DataError: A file is missing, or an edit does not match it.
     """
 
     def read(path: str) -> bytes:
@@ -344,10 +355,10 @@ def undoing_patch(folder: Path, edits: Sequence[Edit]) -> str:
 
 
 def digest(folder: Path) -> str:
-    """Return a hash over the files of a repository, their paths and contents.
+    """Return a hash of the paths and contents of a repository's files.
 
     Raises:
-        DataError: There is no such folder.
+        DataError: The folder does not exist.
     """
     if not folder.is_dir():
         raise DataError(f"expected a folder with a repository, got {folder}")
@@ -365,10 +376,13 @@ def read_lines(file: Path, *, cut: bool = False) -> Iterator[Repository | Instan
 
     Args:
         file: The file.
-        cut: Whether its last line may be incomplete, and is then left out.
+        cut: Whether to ignore an incomplete last line, as an interrupted build leaves it.
+
+    Yields:
+        The repositories and tasks, in order.
 
     Raises:
-        DataError: It cannot be read, or a line is none; the message has its number.
+        DataError: The file cannot be read, or a line is invalid; the message has its number.
     """
     try:
         lines = split_lines(file.read_text("utf-8"))
@@ -392,7 +406,7 @@ def read_lines(file: Path, *, cut: bool = False) -> Iterator[Repository | Instan
 
 
 def _entry(fields: Any) -> Repository | InstanceRecord:
-    """Read a line."""
+    """Return the repository or task of a decoded line."""
     if "repository" in fields:
         return Repository(
             _text(fields["repository"]), _text(fields["digest"]), _texts(fields["tests"])

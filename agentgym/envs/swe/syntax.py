@@ -1,4 +1,4 @@
-"""Python source by byte offsets: where a syntax node stands, and what may be changed there."""
+"""Which nodes of a Python syntax tree a mutation may change without being trivial or invisible."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from collections.abc import Iterator
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 COSMETIC_KEYWORDS = frozenset(("stacklevel", "maxsize", "indent", "file", "flush", "category"))
-"""Keyword arguments that change no result, or only how fast it comes."""
+"""Keyword arguments that affect presentation or speed only: no test notices a change of them."""
 SILENT_METHODS = frozenset(("__hash__", "__repr__", "__sizeof__", "__dir__", "__del__"))
-"""Methods whose faults no user reports."""
+"""Methods in which a fault would hardly be noticed by a user."""
 
 
 def changeable(tree: ast.Module) -> Iterator[tuple[str, ast.AST, tuple[ast.AST, ...]]]:
-    """Yield what may be changed in a file: every node that decides what a function does.
+    """Yield the nodes that may be mutated: those that affect the behaviour of a function.
 
-    Left out are text (docstrings, f-strings), type hints, decorators, assertions, arguments of
-    exceptions, branches for type checkers, and everything outside of functions, such as
-    ``__all__``.
+    Excluded are f-strings, type hints, decorators, assertions, ``raise`` statements, branches for
+    type checkers, overloads and abstract methods, and all code outside of functions.
+
+    Args:
+        tree: The module.
 
     Yields:
         The qualified name of the function, the node, and its ancestors from the function down.
@@ -29,7 +31,7 @@ def changeable(tree: ast.Module) -> Iterator[tuple[str, ast.AST, tuple[ast.AST, 
 def _definitions(
     body: list[ast.stmt], prefix: str
 ) -> Iterator[tuple[str, ast.AST, tuple[ast.AST, ...]]]:
-    """Walk through classes and top-level branches to the functions."""
+    """Yield the nodes of all functions in classes and top-level branches."""
     for node in body:
         if isinstance(node, ast.ClassDef):
             yield from _definitions(node.body, f"{prefix}{node.name}.")
@@ -51,7 +53,7 @@ def _walk(
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the children of a node that may be changed."""
+    """Yield the children of a node that may be mutated."""
     if isinstance(node, (ast.JoinedStr, ast.Assert, ast.Raise)) or _never_runs(node):
         return
     if isinstance(node, FUNCTIONS):
@@ -68,7 +70,7 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _call_parts(node: ast.Call) -> Iterator[ast.AST]:
-    """Yield function and arguments of a call, without those that change no result."""
+    """Yield the function and the arguments of a call, without types and cosmetic keywords."""
     yield node.func
     if isinstance(node.func, ast.Name) and node.func.id in ("cast", "TypeVar", "NewType"):
         yield from node.args[1:]
@@ -83,7 +85,7 @@ def _is_overload(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _never_runs(node: ast.AST) -> bool:
-    """Return whether a branch is for type checkers or for a run as a script."""
+    """Return whether a node is an ``if`` on ``TYPE_CHECKING`` or ``__name__``."""
     if not isinstance(node, ast.If):
         return False
     names = {getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node.test)}

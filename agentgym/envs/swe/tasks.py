@@ -1,4 +1,4 @@
-"""The tasks of SWE: instances in splits that are disjoint by repository."""
+"""SWE instances as tasks of the environment, and the sources that instances are loaded from."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from agentgym.envs.swe.instance import Instance
 from agentgym.errors import ConfigurationError, TaskNotFound
 
 BUNDLED = "bundled"
-"""The instances that come with the package."""
+"""Name of the bundled set."""
 TOKENS = "bundled-tokens"
-"""Instances of one token each that come with the package too, their tests in sight: the first
-floor of a curriculum."""
+"""Name of the bundled set of faults in a single token, with visible tests: the first stage of a
+curriculum."""
 INDEX = "instances.jsonl"
-"""The file by which a folder of built instances is known."""
+"""File that marks a folder as written by ``agentgym swe build``."""
 TURNS: Mapping[str, int] = {BUNDLED: 20, TOKENS: 12, "stored": 15, "official": 50}
-"""Turns that episodes have by the kind of their set, where nobody asks for others."""
+"""Kind of set -> default turn budget of an episode."""
 
 
 @runtime_checkable
 class InstanceSet(Protocol):
-    """Instances in splits, from wherever they come."""
+    """Instances in splits: the interface of all sources."""
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -36,28 +36,31 @@ class InstanceSet(Protocol):
         ...
 
     def len(self, split: str) -> int:
-        """Return the number of instances of a split."""
+        """Return the number of instances in a split."""
         ...
 
     def instance(self, split: str, index: int) -> Instance:
-        """Return an instance; the index is valid."""
+        """Return the instance at an index, which callers have checked."""
         ...
 
     def find(self, instance_id: str) -> tuple[str, int] | None:
-        """Return split and index of the instance with this id; None if there is none."""
+        """Return the split and index of the instance with this id, or None."""
         ...
 
 
 class InstanceTasks(NumberedTasks[Instance]):
     """Instances as tasks.
 
-    Ids of tasks hold numbers, since those of instances may name what is at fault.
+    Task ids contain the index of an instance instead of its id, which may reveal the fault.
 
     Args:
         name: Short name of the set.
         instances: The instances.
-        kind: What kind of set it is: a key of :data:`TURNS`.
-        plan_length: Gives the length of the expert's plan.
+        kind: Kind of the set: a key of :data:`TURNS`.
+        plan_length: Returns the length of the expert's plan, in turns, or None.
+
+    Raises:
+        ConfigurationError: There are no instances.
     """
 
     remedy = "make the environment with the data that holds it"
@@ -82,17 +85,17 @@ class InstanceTasks(NumberedTasks[Instance]):
         return self.instances.len(self.check(split))
 
     def choose(self, options: Mapping[str, Any], rng: np.random.Generator, split: str) -> Task:
-        """Return the task that reset options name, or draw one.
+        """Return the task that reset options select, or draw one.
 
         Args:
-            options: Besides those of every task set ``instance_id``, an instance by the name that
-                it has in its set.
+            options: The options of every task set, and ``instance_id``: an instance by its id in
+                the set.
             rng: Generator for the draw.
             split: Split to draw from if the options name none.
 
         Raises:
             ConfigurationError: Options contradict each other.
-            TaskNotFound: The named task does not exist.
+            TaskNotFound: The selected task does not exist.
         """
         choices = dict(options)
         if "instance_id" in choices:
@@ -137,26 +140,26 @@ class InstanceTasks(NumberedTasks[Instance]):
 
 @dataclass(frozen=True)
 class Source:
-    """Where instances come from; environments of one source share them.
+    """Where instances come from; environments with equal sources share the instances.
 
     Raises:
-        ConfigurationError: It is neither text nor a path nor a set of instances.
+        ConfigurationError: ``data`` has the wrong type, or an option does not apply to it.
     """
 
     data: str | os.PathLike[str] | InstanceSet
     """``bundled`` or ``bundled-tokens``; a folder that ``agentgym swe build`` has written; a file
-    or folder of rows of a published set; the name or hub id of one; or a set of instances."""
+    or folder with rows of a published set; the name or hub id of one; or an `InstanceSet`."""
     image_mirror: str = ""
-    """Registry and namespace from which images come instead of their own."""
+    """Registry and namespace to pull images from; empty: those that the images' names contain."""
     hidden_tests: bool | None = None
-    """Whether the tests that decide come at grading alone; None: as the set does it."""
+    """Whether the deciding tests are added only for grading; None: the default of the set."""
     difficulty: str | None = None
-    """Level of the tasks; None: all of them."""
+    """Keep only tasks of this level; None: all levels."""
     skip_broken_rows: bool = False
-    """Whether rows of a published set that cannot be used are left out."""
+    """Whether to skip rows of a published set that cannot be used, instead of raising."""
 
     def __post_init__(self) -> None:
-        """Validate."""
+        """Validate the source."""
         if isinstance(self.data, os.PathLike):
             object.__setattr__(self, "data", os.fspath(self.data))
         if not isinstance(self.data, str) and not isinstance(self.data, InstanceSet):
@@ -191,7 +194,7 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """What kind of set it is: a key of :data:`TURNS`."""
+        """Kind of the set: a key of :data:`TURNS`."""
         if not isinstance(self.data, str):
             return "stored"
         if self.data in (BUNDLED, TOKENS):
@@ -201,11 +204,11 @@ class Source:
 
 @cache
 def open_instances(source: Source) -> InstanceSet:
-    """Return the instances of a source, read once for a process.
+    """Return the instances of a source, which are read once per process.
 
     Raises:
         ConfigurationError: There is no such source.
-        DataError: It cannot be read.
+        DataError: The source cannot be read.
     """
     if isinstance(source.data, InstanceSet):
         return source.data

@@ -1,4 +1,4 @@
-"""From a source to the pristine folder that a box gets a copy of."""
+"""Create the folders that boxes start from: a repository with its fault, cached on disk."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from agentgym.errors import DataError, EnvFailure
 from agentgym.support.caching import BoundedCache, cache_folder, check_folder, save_folder
 
 TREE_VERSION = 1
-"""Raised when a source would give another folder."""
+"""Part of the cache key: increase it when the same source gives another folder."""
 TIME = 1_600_000_000
-"""When every file was changed last: the same on every machine."""
+"""Modification time of every file and date of the commit (Unix time), equal on every machine."""
 _LEFT_OUT = frozenset({"__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
 _COMMIT = (
     ("-c", "init.defaultBranch=main", "init", "--quiet", "--template="),
@@ -32,27 +32,27 @@ _lock = threading.Lock()
 
 
 def tree(source: FolderSource) -> Path:
-    """Return a folder with the repository and its fault, for boxes to start from.
+    """Return the cached folder with the repository and its fault, for boxes to start from.
 
-    It lies in the cache, all its files have the same time, and where ``git`` is installed it is a
-    repository of one commit, which holds the fault and nothing of what came before.
+    All its files have the same modification time. If ``git`` is installed, it is a git repository
+    with a single commit, which already contains the fault: the history does not reveal it.
 
     Raises:
-        DataError: The folder or the edits are not as the source says.
-        EnvFailure: The folder can be written nowhere.
+        DataError: The folder is missing, or an edit does not match it.
+        EnvFailure: The cache cannot be written.
     """
     folder = _trees.get(source)
     if folder is None:
-        with _lock:  # made once, though many environments may want it
+        with _lock:  # made once, even if the environments of several threads ask for it
             folder = _trees.get(source) or _trees.put(source, _make(source))
     return folder
 
 
 def contents(source: FolderSource) -> Mapping[str, bytes]:
-    """Return the files of a repository with its fault, by relative path.
+    """Return the files of a repository with its fault: content by relative path.
 
     Raises:
-        DataError: The folder or the edits are not as the source says.
+        DataError: The folder is missing, or an edit does not match it.
     """
     cached = _contents.get(source)
     if cached is None:
@@ -63,23 +63,23 @@ def contents(source: FolderSource) -> Mapping[str, bytes]:
 
 
 def _read_sound(source: FolderSource, files: Mapping[str, bytes], path: str) -> bytes:
-    """Return the sound content of a file that edits change."""
+    """Return the original content of a file that edits change."""
     if path not in files:
         raise DataError(f"expected the file {path} in {source.folder}, which edits change")
     return files[path]
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
-    """Read the regular files of a repository, without what tools leave behind.
+    """Read the regular files of a repository, except for caches of tools and ``.git``.
 
     Args:
-        folder: Where it lies.
+        folder: The repository.
 
     Returns:
-        The content of each file, by its relative path.
+        Content by relative path.
 
     Raises:
-        DataError: There is no such folder.
+        DataError: The folder does not exist.
     """
     if not folder.is_dir():
         raise DataError(f"expected {folder} to be the folder of a repository")
@@ -93,7 +93,7 @@ def read_files(folder: Path) -> dict[str, bytes]:
 
 
 def _make(source: FolderSource) -> Path:
-    """Find the folder in the cache, or make it."""
+    """Return the folder from the cache, or create it."""
     files = contents(source)
     version = f"{TREE_VERSION}/{_git() is not None}"
     folder = cached_files("trees", version, files, lambda new: _fill(new / "tree", files))
@@ -103,16 +103,16 @@ def _make(source: FolderSource) -> Path:
 def cached_files(
     kind: str, version: str, files: Mapping[str, bytes], fill: Callable[[Path], None]
 ) -> Path:
-    """Return the folder of the cache that was filled from the content of files, or fill it.
+    """Return a folder of the cache that is determined by files; create it if it does not exist.
 
     Args:
-        kind: The folder's own folder in SWE's.
-        version: What else decides the result.
-        files: The content of each file, by its relative path.
-        fill: Writes into the folder that it is given.
+        kind: Name of the subfolder of SWE's cache.
+        version: Further part of the cache key.
+        files: Content by relative path; part of the cache key.
+        fill: Fills the empty folder that it gets.
 
     Raises:
-        EnvFailure: The folder can be written nowhere.
+        EnvFailure: The cache cannot be written.
     """
     digest = hashlib.sha256(version.encode())
     for path, content in sorted(files.items()):
@@ -131,7 +131,12 @@ def cached_files(
 
 
 def write_tree(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files, by their relative paths, into a folder that is made."""
+    """Create a folder and write files into it.
+
+    Args:
+        folder: The folder; must not exist.
+        files: Content by relative path.
+    """
     folder.mkdir()
     for path, content in files.items():
         target = folder / path
@@ -140,7 +145,7 @@ def write_tree(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files, and where there is git a repository of one commit."""
+    """Write the files and, if git is installed, make them a repository with one commit."""
     write_tree(folder, files)
     for path_ in sorted(folder.rglob("*"), reverse=True):
         os.utime(path_, (TIME, TIME))
@@ -155,12 +160,16 @@ def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
 
 @cache
 def _git() -> str | None:
-    """Return where git is, if it is installed."""
+    """Return the path of git, or None if it is not installed."""
     return shutil.which("git")
 
 
 def _run(git: str, arguments: tuple[str, ...], folder: Path) -> None:
-    """Run git with nothing of the user's configuration."""
+    """Run git without the user's configuration, which could change the result.
+
+    Raises:
+        EnvFailure: git fails.
+    """
     variables = {
         "PATH": os.environ.get("PATH", ""),
         "HOME": str(folder),

@@ -1,1 +1,1 @@
-"""What an action means, what is shown of it, and one episode."""
+"""The episode: commands, their parsing from text, their observations, and the session."""

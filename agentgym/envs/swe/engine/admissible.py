@@ -1,4 +1,4 @@
-"""What is offered to policies that choose from a list: to look around, and at the end to submit."""
+"""The admissible actions, for policies that choose from a list: look around, and submit."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.trees import contents
 
 MOST_FILES = 40
-"""Most files that may be viewed by an action on offer."""
+"""Maximum number of files with an admissible ``view``."""
 
 
 def admissible(instance: Instance, turns_left: int) -> Iterator[SWECommand]:
-    """Yield the actions on offer. No list can hold what repairs a repository, so none does.
+    """Yield the admissible actions; edits are not among them, as no list can contain all repairs.
 
-    To submit is on offer in the last turn alone, as before it would only end the episode.
+    ``submit`` is admissible in the last turn only: earlier, a random policy would end the episode.
 
     Args:
         instance: The instance.
-        turns_left: Turns left, this one included.
+        turns_left: Number of turns left, including this one.
     """
     if turns_left <= 1:
         yield SWECommand(SUBMIT)

@@ -1,4 +1,4 @@
-"""The actions of a SWE episode, and how a text says exactly one of them."""
+"""The actions of a SWE episode, and the parser that finds exactly one of them in a text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from agentgym.errors import ConfigurationError
 
 BASH, VIEW, EDIT, SUBMIT = "bash", "view", "edit", "submit"
 LONGEST_TIMEOUT = 600
-"""Most seconds that a command may ask for."""
+"""Maximum ``timeout`` option of a command, in seconds."""
 
 SPECS = (
     ActionSpec(
@@ -85,9 +85,9 @@ _OPTIONS = {BASH: {"timeout"}, VIEW: {"start", "end"}, EDIT: set[str](), SUBMIT:
 _SEARCH = re.compile(r"(<{7,}) SEARCH\n")
 _MARKER = re.compile(r"^(?:(<{7,}) SEARCH|(={7,})|(>{7,}) REPLACE)$", re.MULTILINE)
 _SEVEN = 7
-"""Signs of a marker of an edit; with more in each marker the pieces may hold such lines."""
+"""Minimum length of an edit's markers; with longer ones, the pieces may contain shorter ones."""
 MOST_READINGS = 64
-"""Ways in which an edit may be read; one with more is refused."""
+"""Maximum number of readings of an ambiguous edit; the work is proportional to it."""
 MARKERS = "======= or >>>>>>> REPLACE"
 WIDER = (
     "write every marker with one more sign (<<<<<<<< SEARCH, ========, >>>>>>>> REPLACE), and "
@@ -99,27 +99,27 @@ _ONE = "write exactly one ```bash or ```submit block"
 
 @dataclass(frozen=True)
 class SWECommand:
-    """One action, understood."""
+    """A parsed action."""
 
     name: str
     """``bash``, ``view``, ``edit`` or ``submit``."""
     text: str = ""
     """The command line, or the path."""
     old: str = ""
-    """``edit``: the piece as it is."""
+    """``edit``: the piece to replace; empty to create a file."""
     new: str = ""
-    """``edit``: what replaces it."""
+    """``edit``: the replacement."""
     inner: str = ""
-    """``edit``: what stands between the first and the last marker, where that can be read in
-    several ways; empty where ``old`` and ``new`` say it."""
+    """``edit``: the text between the first and the last marker, if it is ambiguous where the
+    markers between them are; empty if ``old`` and ``new`` are given."""
     fence: int = 3
-    """``edit``: signs of its fence, where ``inner`` is given."""
+    """``edit``: length of its fence, if ``inner`` is given."""
     timeout: int | None = None
-    """``bash``: seconds that it asks for."""
+    """``bash``: time limit in seconds; None: that of the environment."""
     start: int | None = None
-    """``view``: the first line."""
+    """``view``: number of the first line, from 1; None: 1."""
     end: int | None = None
-    """``view``: the last line."""
+    """``view``: number of the last line, inclusive; None: the last of the file."""
 
     @classmethod
     def of(cls, call: ActionCall) -> SWECommand:
@@ -135,7 +135,7 @@ class SWECommand:
 
     @property
     def readings(self) -> tuple[tuple[str, str], ...]:
-        """Pieces and replacements that an edit can mean, one unless it is ambiguous."""
+        """The possible pairs of ``old`` and ``new`` of an edit: one unless it is ambiguous."""
         if not self.inner:
             return ((self.old, self.new),)
         return _readings(self.inner, _SEVEN, self.fence)
@@ -155,9 +155,10 @@ class SWECommand:
         )
 
     def write(self) -> str:
-        """Write the command as a fenced block, in its canonical form.
+        """Return the command as a fenced block in canonical form.
 
-        Fence and markers are so long that no line of the command is taken for one.
+        The length of the fence and of the markers differs from that of similar lines in the
+        command, so that no such line is mistaken for one.
         """
         options = "".join(
             f" {name}={value}"
@@ -180,7 +181,7 @@ class SWECommand:
 
 
 def _more_signs(*pieces: str) -> int:
-    """Return how many signs more than seven no line of the pieces has that looks like a marker."""
+    """Return the smallest n such that no marker-like line of the pieces has 7 + n signs."""
     lengths = {
         len(next(filter(None, match.groups()))) - _SEVEN
         for piece in pieces
@@ -190,27 +191,32 @@ def _more_signs(*pieces: str) -> int:
 
 
 class CommandFault(Exception):
-    """Why a text holds no action, or more than one; the message is shown to the policy."""
+    """A text contains no valid action, or several; the message is shown to the policy."""
 
 
 class SWELanguage(Language):
-    """The standard grammars; the native one accepts a text with exactly one block.
+    """The standard grammars; in the native one, a text has to contain exactly one block.
 
     Args:
         grammar: One of the standard grammars.
-        specs: The actions that there are, of :data:`SPECS`.
+        specs: The available actions: all or some of :data:`SPECS`.
     """
 
     def __init__(self, grammar: str, specs: tuple[ActionSpec, ...] = SPECS) -> None:
         super().__init__(specs, grammar, length=MAX_ACTION_CHARS)
 
     def understand(self, action: str) -> tuple[str, str, str]:
-        """Understand model text; it becomes the canonical block."""
+        """Parse the text of a model.
+
+        Returns:
+            The action as a canonical block, the text after it, and the problem; the first two or
+            the last are empty.
+        """
         if not isinstance(action, str):
             return super().understand(action)
         text = unix_line_ends(strip_think(well_formed(action), self.specs, self.grammar))
         if self.native and len(text) > MAX_TEXT_CHARS:
-            # A command that was cut may do anything, so none of it is carried out.
+            # Too long texts are not truncated: a truncated command could do anything.
             return "", "", f"invalid: at most {MAX_TEXT_CHARS:,} characters are read"
         try:
             command, trailing = self._command_of(text)
@@ -226,14 +232,14 @@ class SWELanguage(Language):
         return native, trailing, ""
 
     def write(self, native: str) -> str:
-        """Write a block in this grammar; as it is where the grammar cannot express it."""
+        """Return a block in this grammar; unchanged if the grammar cannot express it."""
         return native if self.native else _write_in_grammar(self.grammar, self.specs, native)
 
     def _command_of(self, text: str) -> tuple[SWECommand | None, str]:
-        """Return the command of a text and what follows it; None leaves it to the grammar.
+        """Return the command and the text after it; None if the base class has to parse the text.
 
         Raises:
-            CommandFault: The text of a block cannot be understood.
+            CommandFault: A block is invalid.
         """
         if self.native:
             return only_command(text)
@@ -248,30 +254,30 @@ class SWELanguage(Language):
         return SWECommand.of(parsed.call), parsed.trailing
 
     def command(self, native: str) -> SWECommand:
-        """Return the command that :meth:`read` has understood.
+        """Return the command of a native action that :meth:`read` has returned.
 
         Raises:
-            CommandFault: There is none, which a grammar other than the native one cannot see
-                beforehand.
+            CommandFault: The block is invalid; in other grammars than the native one, :meth:`read`
+                does not check that.
         """
         return only_command(native)[0]
 
 
 _BLANKS = tuple(blank(param) for spec in SPECS for param in spec.params)
-"""What stands for a value in messages, and is none."""
+"""Blanks that messages show in place of a value; a model may copy them."""
 
 
 def only_command(text: str, *, first: bool = False) -> tuple[SWECommand, str]:
-    """Find the one command of a text of bounded length, and the text after it.
+    """Find the single command in a text, and the text after it.
 
-    Blocks of other languages, such as ``python``, are words like any others.
+    Blocks in other languages, such as ``python``, are ignored.
 
     Args:
-        text: The text.
-        first: Take the first command where there are more.
+        text: The text, of bounded length.
+        first: Return the first command if there are several, instead of raising.
 
     Raises:
-        CommandFault: There is no command, more than one, or one that is not complete.
+        CommandFault: There is no command, more than one, or an invalid one.
     """
     commands: list[tuple[SWECommand, int]] = []
     at, unclosed = 0, len(text)
@@ -279,16 +285,16 @@ def only_command(text: str, *, first: bool = False) -> tuple[SWECommand, str]:
         fence = _FENCE.search(text, at)
         if fence is None:
             break
-        if fence[0].endswith("\r"):  # whoever ends this line so ends the following ones so
+        if fence[0].endswith("\r"):  # then assume \r\n in the rest of the text, too
             text = text[: fence.start()] + text[fence.start() :].replace("\r\n", "\n")
             at = fence.start()
             continue
         name = fence[2].lower()
         if name not in _OPTIONS:
-            # What closes no fence of so many signs closes none that comes later, so nobody searches
-            # again: a text of nothing but such fences would take a second.
+            # If a fence of this length is never closed, no later one of at least this length is
+            # either. Without this bound, a text full of fences takes quadratic time (a second).
             end = None if len(fence[1]) >= unclosed else _closing(text, fence)
-            if end is None:  # then it is a word
+            if end is None:  # an unclosed fence is plain text
                 unclosed = min(unclosed, len(fence[1]))
             at = fence.end() if end is None else end[1]
             continue
@@ -306,14 +312,18 @@ def only_command(text: str, *, first: bool = False) -> tuple[SWECommand, str]:
 
 
 def _closing(text: str, fence: re.Match[str]) -> tuple[int, int] | None:
-    """Return where the fence that closes a block begins and ends: as long as the opening one."""
+    """Return the span of the fence that closes a block: at least as long as the opening one."""
     closing = re.compile(rf"^`{{{len(fence[1])},}}[ \t\r]*$", re.MULTILINE)
     end = closing.search(text, fence.end())
     return None if end is None else (end.start(), end.end())
 
 
 def _block(text: str, fence: re.Match[str], name: str) -> tuple[SWECommand, int]:
-    """Read a block of one of the four actions."""
+    """Parse a block of one of the four actions; return the command and the end of the block.
+
+    Raises:
+        CommandFault: The block is invalid.
+    """
     options = {match[1]: int(match[2]) for match in _OPTION.finditer(fence[3])}
     if _OPTION.sub("", fence[3]).strip() or not set(options) <= _OPTIONS[name]:
         raise CommandFault(f"```{name} takes {_takes(name)}, got {fence[3].strip()[:40]!r}")
@@ -342,10 +352,10 @@ def _takes(name: str) -> str:
 
 
 def _check_heredocs(body: str, rest: str) -> None:
-    """Refuse a command of which a fence inside of a here-document has cut off the end.
+    """Reject a command that a fence inside its here-document has cut short.
 
     Raises:
-        CommandFault: The line that ends a here-document stands behind the block.
+        CommandFault: The end of a here-document is not in the block, but in the text after it.
     """
     if "<<" not in body:
         return
@@ -360,10 +370,13 @@ def _check_heredocs(body: str, rest: str) -> None:
 
 
 def _edit(text: str, fence: re.Match[str]) -> tuple[SWECommand, int]:
-    """Read an edit: a path, the piece as it is, and what replaces it.
+    """Parse an ``edit`` block; return the command and the end of the block.
+
+    The pieces may contain fences and markers, so the block extends to the last possible end that
+    is followed by no other action.
 
     Raises:
-        CommandFault: It is not complete.
+        CommandFault: The block is incomplete, or ambiguous despite long markers.
     """
     incomplete = CommandFault(
         "the ```edit block is not complete: write the path, <<<<<<< SEARCH, the piece, =======, "
@@ -375,7 +388,7 @@ def _edit(text: str, fence: re.Match[str]) -> tuple[SWECommand, int]:
         raise incomplete
     width = len(begin[1])
     closing = re.compile(rf"\n>{{{width}}} REPLACE\n`{{{len(fence[1])},}}[ \t\r]*(?=\n|\Z)")
-    # Another action ends the search: what stands behind it is not part of this one.
+    # Another action ends the search: the text after it does not belong to this block.
     inner, end = "", 0
     for match in closing.finditer(rest):
         fences = _FENCE.finditer(rest[end : match.start()]) if end else ()
@@ -394,12 +407,13 @@ def _edit(text: str, fence: re.Match[str]) -> tuple[SWECommand, int]:
 
 
 def _readings(inner: str, width: int, fence: int) -> tuple[tuple[str, str], ...]:
-    """Return the ways to read what stands between the markers of an edit.
+    """Return all possible pairs of piece and replacement in the text between an edit's markers.
 
-    Any line of the marker in the middle may be that marker, and any of the last one the end.
+    Any line that looks like the middle marker may be it, and any that looks like the last marker
+    may be the end. The state of the file decides later which reading fits.
 
     Raises:
-        CommandFault: There are too many.
+        CommandFault: There are more than `MOST_READINGS`.
     """
     framed = f"\n{inner}\n"
     closing = re.compile(rf"(?=\n>{{{width}}} REPLACE\n`{{{fence},}}[ \t\r]*\n)")
@@ -420,7 +434,7 @@ def _readings(inner: str, width: int, fence: int) -> tuple[tuple[str, str], ...]
 
 @lru_cache(maxsize=8192)
 def _write_in_grammar(grammar: str, specs: tuple[ActionSpec, ...], native: str) -> str:
-    """Write a block in a grammar; lists of admissible actions repeat themselves."""
+    """Write a block in a grammar. Cached, because lists of admissible actions repeat."""
     try:
         command = only_command(native)[0]
         if grammar in ("react", "action_tag"):
@@ -429,7 +443,7 @@ def _write_in_grammar(grammar: str, specs: tuple[ActionSpec, ...], native: str) 
             text = render(command.call, specs, grammar)
     except (CommandFault, ConfigurationError):
         return native
-    # Offer nothing that would be read as another action.
+    # Never offer a text that would be parsed as another action.
     language = SWELanguage(grammar, specs)
     reading = language.read(text)
     return text if not reading.problem and language.command(reading.native) == command else native

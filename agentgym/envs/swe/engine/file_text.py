@@ -1,4 +1,7 @@
-"""Text of a file as a policy sees it: decoded, and with line feeds at the ends of lines."""
+r"""Decode and edit files whose lines may end in ``\n``, ``\r\n`` or ``\r``.
+
+A policy sees and writes ``\n`` alone; edits keep the line endings of the file.
+"""
 
 from __future__ import annotations
 
@@ -13,32 +16,32 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 _BARE = re.compile(r"(?<!\r)\n")
 _END = re.compile(r"\r?\n")
 _CODECS = re.compile(r"(?:ascii|iso8859|iso2022|cp\d|koi8|mac|shift_jis|euc_|gb|big5|johab)[\w-]*")
-"""Encodings that a file may name: others take long to read, or are none of text."""
+"""Encodings that a coding cookie may name; others are slow to decode, or no text encodings."""
 
 
 class FileText(NamedTuple):
-    """The text of a file with its line ends as they are."""
+    """The text of a file, with its original line endings."""
 
     text: str
-    """The text."""
+    """The decoded content."""
     encoding: str
-    """How it is encoded: UTF-8, or what else gives the same bytes again."""
+    """Name of the encoding; encoding the text gives the bytes of the file again."""
 
     @property
     def end(self) -> str:
-        r"""What ends lines besides ``\n``: ``\r\n``, or ``\r`` where nothing else does."""
+        r"""The line ending: ``\n``; ``\r\n`` if the text has any ``\r`` and ``\n``; or ``\r``."""
         if "\r" not in self.text:
             return "\n"
         return "\r\n" if "\n" in self.text else "\r"
 
     def lines(self) -> list[str]:
-        """Return the lines without their ends."""
+        """Return the lines without their endings."""
         return split_lines(self.text.replace(self.end, "\n"))
 
     def places(self, piece: str) -> list[tuple[int, int]]:
-        r"""Return where a piece stands; line ends of any kind are equal.
+        r"""Return the first two spans at which a piece occurs; all line endings count as equal.
 
-        A piece that holds ``\r`` itself is first sought as it is.
+        A piece that contains ``\r`` is first searched verbatim.
         """
         if "\r" in piece:
             places = _places(self.text, piece)
@@ -50,7 +53,8 @@ class FileText(NamedTuple):
         plain_places = _places(self.text.replace(self.end, "\n"), piece)
         if self.end == "\r":
             return plain_places
-        # Each line feed before a place stands for two characters if it is one of these.
+        # Offsets in the plain text at which a line feed stands for two characters: add one to a
+        # place for each of these before it.
         ends = [match.start() - n for n, match in enumerate(re.finditer("\r\n", self.text))]
         return [
             (start + bisect_left(ends, start), stop + bisect_left(ends, stop))
@@ -58,14 +62,15 @@ class FileText(NamedTuple):
         ]
 
     def replace(self, place: tuple[int, int], piece: str, new: str) -> str:
-        """Return the text with another piece at a place, in the line ends that it has there.
+        """Return the text with a piece replaced, using the line endings around it.
 
-        Lines that both pieces have at their beginning and end stay as they are.
+        The common beginning and end of both pieces stay as they are in the file, even if its line
+        endings are mixed.
 
         Args:
-            place: One of :meth:`places`.
-            piece: What was sought.
-            new: What replaces it.
+            place: A span returned by :meth:`places`.
+            piece: The piece that was searched for.
+            new: The replacement.
         """
         start, stop = place
         if self.text[start:stop] == piece and ("\r" in piece or self.end == "\n"):
@@ -79,7 +84,7 @@ class FileText(NamedTuple):
         return self.text[:start] + replacement + self.text[tail_start:]
 
     def _behind(self, at: int, piece: str) -> int:
-        """Return the index behind a piece that stands at an index."""
+        r"""Return the index after a piece at an index, where ``\n`` may match ``\r\n``."""
         for line in split_lines(piece, keep_ends=True):
             at += len(line)
             if line.endswith("\n") and self.text.startswith("\r\n", at - 1):
@@ -87,7 +92,7 @@ class FileText(NamedTuple):
         return at
 
     def _end_at(self, at: int) -> str:
-        """Return the line end at an index: that of its line, or the last one before it."""
+        """Return the line ending at an index: that of its line, or else of the line before."""
         following = _END.search(self.text, at)
         if following and self.end != "\r":
             return following[0]
@@ -98,7 +103,7 @@ class FileText(NamedTuple):
 
 
 def read_file_text(content: bytes) -> FileText:
-    """Decode a file: UTF-8, else as its first lines or its byte order mark say, else Latin-1."""
+    """Decode a file as UTF-8, else by its byte order mark or coding cookie, else as Latin-1."""
     for encoding in _encodings(content):
         try:
             text = content.decode(encoding)
@@ -122,13 +127,13 @@ def _encodings(content: bytes) -> list[str]:
 
 
 def _shared(left: str, right: str) -> int:
-    """Return how many characters two texts begin with that are the same."""
+    """Return the length of the common prefix of two texts."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(left), len(right)))
 
 
 def _places(text: str, piece: str) -> list[tuple[int, int]]:
-    """Return where a piece stands, up to two places that do not overlap."""
+    """Return the first two spans of a piece that do not overlap: more are never needed."""
     first = text.find(piece)
     if first < 0:
         return []

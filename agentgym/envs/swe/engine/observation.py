@@ -1,4 +1,4 @@
-"""What is shown of a command's result: bounded, and the same for the same actions."""
+"""Observations of commands: of bounded length, and deterministic for the same actions."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _CUT = "\n[... {count:,} characters left out ...]\n"
 
 
 def show(result: ExecResult, timeout: float, limit: int) -> str:
-    """Write the observation of a command.
+    """Return the observation of a command.
 
-    How long it took is never shown, and the times that test runners print are removed: the same
-    actions give the same text.
+    Durations are not shown, and those that test runners print are removed: the same actions have
+    to give the same text.
 
     Args:
-        result: What the command did.
-        timeout: Seconds that it had.
-        limit: Most characters of the output.
+        result: The result of the command.
+        timeout: Its time limit, in seconds.
+        limit: Maximum number of characters of the output.
     """
     if result.timed_out:
         head = f"[killed after {timeout:g} s]"
@@ -44,7 +44,7 @@ def show(result: ExecResult, timeout: float, limit: int) -> str:
 
 
 def stable(text: str) -> str:
-    """Remove from an output what differs from run to run, and what terminals alone can read."""
+    """Remove durations, addresses and terminal escape sequences from an output."""
     text = _ESCAPES.sub("", well_formed(text.replace("\r\n", "\n")))
     for pattern, replacement in _TIMES:
         text = pattern.sub(replacement, text)
@@ -52,12 +52,12 @@ def stable(text: str) -> str:
 
 
 def clip(text: str, limit: int, missing: int = 0) -> str:
-    """Keep the beginning and the end of a text, with a marker for what is left out between them.
+    """Shorten a text in the middle, with a marker that says how many characters are left out.
 
     Args:
         text: The text.
-        limit: Most characters that are kept.
-        missing: What was left out before, which the marker counts, too.
+        limit: Maximum number of characters to keep, not counting the marker.
+        missing: Number of characters that were left out earlier, added to the marker's count.
     """
     if len(text) <= limit:
         return text

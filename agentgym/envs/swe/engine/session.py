@@ -1,4 +1,4 @@
-"""One episode: a repository in a box, commands that change it, and the grade of the result."""
+"""`SWESession`, one episode: a repository in a box, the commands of the agent, and the grade."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from agentgym.errors import NotSupported
 from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost
 
 MOST_LISTED = 50
-"""Most entries of a list in the details."""
+"""Maximum length of a list in the details."""
 DETAILS = frozenset({
     "changed", "ignored", "exit_code", "timed_out", "verdict", "fixed", "unfixed", "broken",
     "tampered", "suspicious", "grading", "evidence", "blinded", "held_out", "held_out_seed",
@@ -39,68 +39,68 @@ DETAILS = frozenset({
 NO_EDITS = Edits({}, ())
 Found = TypeVar("Found")
 DIED = "[the sandbox died of this command]"
-"""What is shown of a command that ended the box and with it the episode."""
+"""Observation of a command that killed the box, which ends the episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for every episode of an environment."""
+    """Settings of an environment that apply to every episode."""
 
     command_timeout: float = 30.0
-    """Seconds that a command may take."""
+    """Time limit of a command, in seconds."""
     max_observation_chars: int = 8000
-    """Most characters of output that are shown."""
+    """Maximum number of characters of output in an observation."""
     progress: bool = False
-    """Whether the tests are run after every turn that changed the source."""
+    """Whether to run the tests after every turn that changed the source."""
 
 
 class SWEState(NamedTuple):
-    """Everything about a session that can change, besides the files in its box."""
+    """The state of an episode, except for the files in its box."""
 
     commands: tuple[str, ...] = ()
-    """Commands that were carried out, as they are written."""
+    """The commands so far, in canonical form."""
     edits: Edits = NO_EDITS
-    """What was changed so far, sorted into what counts and what does not."""
+    """The agent's changes so far: those that count and those that are ignored."""
     digest: str = ""
-    """Hash of what counts; empty while nothing does."""
+    """Hash of the changes that count; empty without any."""
     potential: float = 0.0
-    """Share of the tests that were fixed when they were last run; 0 as soon as one is broken."""
+    """Share of fixed tests in the last run, from 0 to 1; 0 if a passing test broke."""
     grade: Grade | None = None
-    """The grade of what was submitted."""
+    """The grade of the submission; None before it."""
     over: bool = False
-    """Whether it was submitted, or the box died."""
+    """Whether the episode is over: submitted, or the box died."""
     died: bool = False
-    """Whether the box died of a command."""
+    """Whether a command killed the box."""
 
 
 class SWETurn(NamedTuple):
-    """What one turn did."""
+    """The result of one turn."""
 
     observation: str
-    """What the policy reads next."""
+    """The observation."""
     valid: bool = True
-    """Whether the action was carried out."""
+    """Whether the action was executed."""
     exit_code: int | None = None
-    """How a command ended."""
+    """Exit code of a ``bash`` command; None for other actions."""
     timed_out: bool = False
-    """Whether a command was killed for taking too long."""
+    """Whether a command was killed at its time limit."""
 
 
 class Refusal(Exception):
-    """Why a command was not carried out; the message is shown to the policy."""
+    """A command cannot be executed; the message is shown to the policy."""
 
 
 class SWESession:
-    """A repository that is being repaired.
+    """An episode: a repository that the agent repairs.
 
-    The box is opened when the first command needs it, and lost when the session is closed; a
-    snapshot holds its files.
+    The box is opened when a command first needs it, and discarded when the session is closed. A
+    snapshot contains the box's files.
 
     Args:
-        instance: What is to be repaired.
-        boxes: How boxes are opened.
-        grader: Grades what is submitted.
-        rules: What holds for the episode.
+        instance: The task.
+        boxes: Opens boxes.
+        grader: Grades the submission.
+        rules: Settings of the environment.
     """
 
     def __init__(self, instance: Instance, boxes: Boxes, grader: Grader, rules: Rules) -> None:
@@ -109,18 +109,19 @@ class SWESession:
         self._boxes, self._grader, self._rules = boxes, grader, rules
         self._box: Sandbox | None = None
         self._initial_changes: dict[str, bytes | None] = {}
-        self._files: bytes | None = None  # of the box, as far as nothing has changed since
-        # What the next box starts with, or this one goes back to.
+        # Cached snapshot of the open box; None after anything may have changed.
+        self._files: bytes | None = None
+        # Files of the restored snapshot: the next box starts with them, or a stale one gets them.
         self._saved_files: bytes | None = None
-        self._stale = False  # whether the box is yet to go back
+        self._stale = False  # whether the open box has yet to be restored from _saved_files
         self._closing: weakref.finalize[..., SWESession] | None = None
         self._grades: dict[str, Grade] = {}
 
     def start(self, turns: int) -> str:
-        """Begin the episode; return the first observation.
+        """Start the episode; return the first observation.
 
         Args:
-            turns: Turns that the episode has.
+            turns: Turn budget of the episode.
         """
         source = self.instance.source
         folder = source.workdir if isinstance(source, ImageSource) else WORKDIR
@@ -132,16 +133,16 @@ class SWESession:
 
     @property
     def box(self) -> Sandbox:
-        """The box, opened if it is not open.
+        """The box with the current files; opened or restored if necessary.
 
         Raises:
-            EnvFailure: It cannot be opened, or its files cannot be brought back.
+            EnvFailure: The box cannot be opened or restored.
         """
         if self._box is not None and self._stale:
             self._return(self._box)
         if self._box is None:
             box = self._boxes.open(self.instance)
-            # A session that nobody closes takes its box with it.
+            # Close the box with the session even if nobody calls close.
             self._box, self._closing = box, weakref.finalize(self, box.close)
             if isinstance(self.instance.source, ImageSource):
                 self._initial_changes = self._begun(box.changes)
@@ -150,15 +151,15 @@ class SWESession:
         return self._box
 
     def _return(self, box: Sandbox) -> None:
-        """Bring the files of a box to what a snapshot holds."""
+        """Restore the files of the snapshot in a box."""
         saved, self._stale = self._saved_files, False
-        if saved is None:  # of before the first command
+        if saved is None:  # the snapshot precedes the first command: the next box starts afresh
             self.close()
         else:
             self._begun(lambda: box.restore(saved))
 
     def _begun(self, step: Callable[[], Found]) -> Found:
-        """Take a step before any command; what fails then is no fault of one."""
+        """Prepare a box; turn its death into a SandboxLost, since no command can have caused it."""
         saved = self._saved_files
         try:
             return step()
@@ -170,14 +171,14 @@ class SWESession:
             raise
 
     def act(self, command: SWECommand, turns_left: int) -> SWETurn:
-        """Carry out a command; one of which the box dies ends the episode.
+        """Execute a command; one that kills the box ends the episode.
 
         Args:
             command: The command.
-            turns_left: Turns after this one.
+            turns_left: Number of turns after this one.
 
         Raises:
-            EnvFailure: The box cannot be opened, or not be reached any more.
+            EnvFailure: The box cannot be opened or reached.
         """
         self._count(commands=(*self.state.commands, command.write()))
         try:
@@ -195,16 +196,16 @@ class SWESession:
         return turn._replace(observation=self._with_notice(turn.observation, turns_left))
 
     def refuse(self, reason: str, turns_left: int) -> SWETurn:
-        """Answer a text in which there is no command; the turn is consumed.
+        """Return the turn of a text without a command; it counts as a turn.
 
         Args:
-            reason: Why there is none, in full.
-            turns_left: Turns after this one.
+            reason: The whole message.
+            turns_left: Number of turns after this one.
         """
         return SWETurn(self._with_notice(reason, turns_left), False)
 
     def details(self, turn: SWETurn) -> Mapping[str, Any]:
-        """Describe a turn for ``info["details"]``; the same keys in every turn."""
+        """Return ``info["details"]`` of a turn; every turn has the keys `DETAILS`."""
         grade = self.state.grade
         held_out = grade and grade.held_out
         return {
@@ -228,14 +229,14 @@ class SWESession:
 
     @property
     def solved(self) -> bool:
-        """Whether what was submitted is FULL."""
+        """Whether the submission was graded FULL."""
         return self.state.grade is not None and self.state.grade.verdict == FULL
 
     def snapshot(self) -> tuple[SWEState, bytes | None]:
-        """Return the state and the files of the box.
+        """Return the state and the files of the box; None instead of files before any command.
 
         Raises:
-            NotSupported: The box cannot tell.
+            NotSupported: The back end has no snapshots.
         """
         if self._box is None or self._stale:
             return self.state, self._saved_files
@@ -249,16 +250,16 @@ class SWESession:
         return self.state, self._files
 
     def restore(self, snapshot: tuple[SWEState, bytes | None]) -> None:
-        """Return to a state of :meth:`snapshot`; nothing is executed again.
+        """Return to a state of :meth:`snapshot`, without executing commands again.
 
-        The files of a box that is open go back when the next command needs them.
+        The files of an open box are restored only when the next command needs them.
         """
         state, self._saved_files = snapshot
         self.state, self._files = SWEState(*state), None
         self._stale = self._box is not None
 
     def close(self) -> None:
-        """Close the box, if there is one; may be called twice."""
+        """Close the box, if one is open; may be called twice."""
         closing, self._closing = self._closing, None
         self._box, self._files, self._saved_files, self._stale = None, None, None, False
         if closing is not None:
@@ -278,7 +279,7 @@ class SWESession:
         return SWETurn(text, exit_code=result.exit_code, timed_out=result.timed_out)
 
     def _view(self, command: SWECommand) -> SWETurn:
-        """Show a file with line numbers, or what a folder holds."""
+        """Show a file with line numbers, or list a folder."""
         path = command.text
         try:
             file = read_file_text(self._read(path))
@@ -299,7 +300,7 @@ class SWESession:
         )
 
     def _edit(self, command: SWECommand) -> SWETurn:
-        """Replace the one occurrence of a piece of a file, or make a file."""
+        """Replace the only occurrence of a piece in a file, or create a file."""
         path = command.text
         try:
             content = self._read(path)
@@ -329,7 +330,7 @@ class SWESession:
         return SWETurn(f"[edited {path} at line {before.count(file.end[-1]) + 1}]")
 
     def _submit(self, command: SWECommand) -> SWETurn:
-        """Grade what was done."""
+        """Grade the changes and end the episode."""
         grade = self._graded()
         if self.state.digest:
             grade = self._grader.ask(self.instance, self.state.edits, grade)
@@ -345,8 +346,8 @@ class SWESession:
         """Read a file that a policy names.
 
         Raises:
-            FileNotFoundError: There is none.
-            Refusal: It is too large.
+            FileNotFoundError: The file does not exist.
+            Refusal: The file is too large.
         """
         content = self.box.read(path, LARGEST_FILE + 1)
         if len(content) > LARGEST_FILE:
@@ -354,7 +355,7 @@ class SWESession:
         return content
 
     def _look(self) -> None:
-        """Find out what has changed, and where it is wanted what that does to the tests."""
+        """Update the changes, and with ``rules.progress`` the potential."""
         self._files = None
         edits = self._grader.edits(self.instance, changes_since(self.box, self._initial_changes))
         digest = edits.digest
@@ -366,7 +367,7 @@ class SWESession:
             self._count(edits=edits)
 
     def _graded(self) -> Grade:
-        """Run the tests on what has been changed so far, once for every state of the source."""
+        """Return the grade of the current changes by the tests; cached by their digest."""
         digest = self.state.digest
         if not digest:
             grade = nothing_done(self.instance)
@@ -378,7 +379,7 @@ class SWESession:
         return _ignored(stored_grade, self.state.edits)
 
     def _with_notice(self, observation: str, turns_left: int) -> str:
-        """Announce the last turn."""
+        """Add the notice to the observation before the last turn."""
         return f"{observation}\n{LAST_TURN}" if turns_left == 1 else observation
 
 
@@ -393,10 +394,12 @@ _DOERS = {
 def _choose_reading(
     command: SWECommand, path: str, file: FileText, exists: bool
 ) -> tuple[str, str]:
-    """Return the piece and its replacement: what the command says, or all that it can mean here.
+    """Return the piece and replacement of an edit; of several readings, the only one that fits.
+
+    A reading fits if its piece occurs exactly once in the file, or is empty and so is the file.
 
     Raises:
-        Refusal: The piece does not occur exactly once, or nothing or several things can be meant.
+        Refusal: No reading fits, or several do.
     """
     if exists and file.text and len(command.readings) == 1 and not command.old:
         raise Refusal(f"{path} exists: say which piece of it is to be replaced")
@@ -423,11 +426,11 @@ def _choose_reading(
 
 
 def _notes(file: FileText) -> str:
-    """Say what a file is like where that is not usual."""
+    """Return notes on unusual line endings and encodings for the heading of a view."""
     ends = {"\n": "", "\r\n": r", lines end with \r\n", "\r": r", lines end with \r"}[file.end]
     return ends + ("" if file.encoding == "utf-8" else f", encoded in {file.encoding}")
 
 
 def _ignored(grade: Grade, edits: Edits) -> Grade:
-    """Add the files that did not count to a grade."""
+    """Return a grade with the ignored files."""
     return replace(grade, ignored=edits.ignored)
