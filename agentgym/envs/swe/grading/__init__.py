@@ -1,4 +1,4 @@
-"""Grading: what counts of an agent's changes, and whether it makes the tests pass."""
+"""Grading: select the changes that count, run the tests on them, and give a verdict."""
 
 from __future__ import annotations
 

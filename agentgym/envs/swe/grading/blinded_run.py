@@ -1,8 +1,8 @@
-"""Run blinded tests in a box of an image, and read what they looked at.
+"""Run blinded tests in a box of an image, and read the values that they saw.
 
-The box holds no expectation that was cut out: the tests come as they were blinded, and of the
-repository's history one commit is left. What comes back is text of the source under test; it is
-read as JSON within bounds and compared, nothing else.
+The box does not contain the removed expectations: the test files are blinded, and the history is a
+single commit. The values come from the source under test, so they are parsed as JSON within
+bounds and compared, and not used in any other way.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost
 from agentgym.support.text_lines import split_lines
 
 LARGEST_LOOKS = 32 << 20
-"""Bytes of all looks that are read."""
+"""Maximum size of the file of values, in bytes."""
 LARGEST_TESTS = 8 << 20
-"""Bytes of a file of tests that are read."""
+"""Maximum size of a test file, in bytes."""
 
 
 @dataclass(frozen=True)
 class Looks:
-    """What blinded tests looked at."""
+    """The result of a run of blinded tests."""
 
     collected: tuple[str, ...] = ()
-    """The tests in their order, by the ids that pytest gives them."""
+    """pytest's ids of the tests, in order."""
     answers: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """What each looked at, one after the other."""
+    """Id of a test -> the values that it saw, in order."""
     reason: str = ""
-    """Why there is nothing, for people; empty where there may be."""
+    """Why there are no values, for people; empty if the tests ran."""
 
 
 def test_paths(instance: Instance) -> tuple[str, ...]:
-    """Return the files that the tests of an instance lie in, as far as its names and diffs tell."""
+    """Return the paths of an instance's test files, as far as test ids and diffs contain them."""
     tests = (*instance.fail_to_pass, *instance.pass_to_pass)
     named = (test.partition("::")[0] for test in tests if "::" in test)
     brought = (*touched_files(instance.test_patch), *touched_files(instance.brought_tests))
@@ -65,10 +65,10 @@ test_paths.__test__ = False  # type: ignore[attr-defined]
 
 
 def bring_tests(box: Sandbox, instance: Instance) -> None:
-    """Put the hidden tests of an instance into a box for grading, as its own command would.
+    """Add the hidden tests of an instance to a grading box, as its own command would.
 
     Raises:
-        EnvFailure: They cannot be.
+        EnvFailure: The diff of the tests does not apply.
     """
     patch = instance.test_patch or instance.brought_tests
     if patch:
@@ -78,7 +78,7 @@ def bring_tests(box: Sandbox, instance: Instance) -> None:
 
 
 def read_tests(box: Sandbox, instance: Instance) -> dict[str, str]:
-    """Return the files of the tests of an instance, after :func:`bring_tests`."""
+    """Return the test files of an instance as text by path; call :func:`bring_tests` before."""
     paths = test_paths(instance)
     if not paths and instance.log_format == "r2e":
         listing = box.exec("find -L r2e_tests -name '*.py' -type f 2> /dev/null").text
@@ -87,7 +87,7 @@ def read_tests(box: Sandbox, instance: Instance) -> dict[str, str]:
 
 
 def read_text(box: Sandbox, path: str) -> str:
-    """Return a file of a box as text; empty if there is none."""
+    """Return a file of a box as text; empty if it cannot be read."""
     try:
         return box.read(path, LARGEST_TESTS).decode("utf-8", "replace")
     except SandboxDied:
@@ -102,14 +102,14 @@ def run_blinded(
     """Run blinded tests in a fresh box.
 
     Args:
-        boxes: How boxes are opened.
-        instance: The instance, whose source is an image.
-        files: The tests, blinded, by path.
+        boxes: Opens boxes.
+        instance: The instance; its source must be an image.
+        files: The blinded test files: text by path.
         edits: The edits that count.
-        timeout: Seconds that the tests may take.
+        timeout: Time limit of the tests, in seconds.
 
     Raises:
-        EnvFailure: The box cannot be opened, or not be reached any more.
+        EnvFailure: The box cannot be opened or reached.
     """
     box_folder = f"/tmp/agentgym-{secrets.token_hex(8)}"
     collected, looks_path = f"{box_folder}/collected", f"{box_folder}/looks"
@@ -145,7 +145,7 @@ def run_blinded(
 
 
 def _modules(box_folder: str, collected: str, looks_path: str) -> dict[str, bytes]:
-    """Return what blinded tests need besides themselves."""
+    """Return the modules that blinded tests import: content by path."""
     folder = Path(__file__).parent
     text = (
         plain_source(driver.__file__)
@@ -176,7 +176,7 @@ def _names(content: bytes) -> tuple[str, ...]:
 
 
 def _answers(content: bytes) -> dict[str, list[Any]]:
-    """Read looks; a line that is none says nothing, so the test that it belongs to lacks it."""
+    """Parse the values, by test. Invalid lines are skipped, so that their test lacks a value."""
     answers_by_test: dict[str, list[Any]] = {}
     for test, answer in _pairs(content):
         answers = answers_by_test.setdefault(test, [])

@@ -1,4 +1,4 @@
-"""From a module of ours to the source of it that the Python of any image runs."""
+"""Convert a module of agentgym to source that the old Python of any image can run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class _Untyped(ast.NodeTransformer):
-    """Takes out what old Pythons do not read: types of arguments, results and names."""
+    """Removes type annotations, which old Pythons cannot parse, and imports of agentgym."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
@@ -32,10 +32,10 @@ class _Untyped(ast.NodeTransformer):
 
 @cache
 def plain_source(module: str) -> str:
-    """Return the source of a module without its types and its imports of ours.
+    """Return the source of a module without annotations and imports of agentgym.
 
     Args:
-        module: Path of its file.
+        module: Path of the module's file.
     """
     tree = _Untyped().visit(ast.parse(Path(module).read_text("utf-8")))
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"

@@ -1,10 +1,10 @@
-"""How canaries and a report get into the test command of a published set.
+"""Add canaries and a report to the test command of a published set.
 
-Two tests under random names run along: one has to fail and one to pass. Where a row's command runs
-pytest, a plugin adds them and reports every test by its id. It comes in by ``PYTEST_ADDOPTS``,
-which reaches pytest through whatever script starts it. tox drops variables, so its command line is
-extended, as are those of Django's and SymPy's runners, which write no report: there the canaries
-stand in the log. What none of this fits is judged by its log alone.
+Canaries are two tests with random names, of which one has to fail and one to pass. If a row's
+command runs pytest, a plugin adds them and reports every test by its id; it is loaded through
+``PYTEST_ADDOPTS``, which reaches pytest whatever script starts it. tox drops variables, so its
+command line is extended instead, as are those of Django's and SymPy's runners, which write no
+report: there the canaries are looked up in the log. Other commands are judged by their log alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FUNCTIONS = "def test_{bad}():\n    assert False\n\n\ndef test_{good}():\n    a
 _PYTEST = re.compile(r"\bpy\.?test\b")
 _BETWEEN = {"PYTEST_ADDOPTS": " ", "PYTHONPATH": ":"}
 _OWN_REPORT = "--junit"
-# The line that starts a runner, behind variables and an interpreter.
+# A line that starts a runner, possibly after variables and an interpreter.
 _LINE = r"^(?:[ \t]*\w+=(?:'[^'\n]*'|\S*))*[ \t]*(?:python\S*[ \t]+)?(?:\S*/)?{runner}(?=[ \t]).*$"
 _OUTCOMES: Mapping[str, str] = dict(
     zip(OUTCOMES, ("PASSED", "XFAIL", "SKIPPED", "FAILED", "ERROR"), strict=True)
@@ -46,21 +46,21 @@ _OUTCOMES: Mapping[str, str] = dict(
 
 @dataclass(frozen=True)
 class Found:
-    """What became of a test by a report."""
+    """The result of a test in a report."""
 
     status: str
     """One of :data:`~agentgym.envs.swe.official.logs.STATUSES`."""
     place: str = ""
-    """File that skipped it, if it was skipped."""
+    """The file that raised the skip, if the test was skipped."""
 
 
 Report = Mapping[str, Found]
-"""Tests by the ids that pytest gives them."""
+"""pytest's id of a test -> its result."""
 
 
 @dataclass(frozen=True)
 class Canaries:
-    """What a run with canaries takes, and how it is read."""
+    """A test command with canaries, and how to read its report."""
 
     command: str
     """The script to run."""
@@ -69,27 +69,27 @@ class Canaries:
     good: str
     """Part of the name of the test that has to pass."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """Files to write before it runs; relative ones lie in the repository."""
+    """Files to write before the run: content by path, absolute or relative to the repository."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """What to put in front of variables that the image may have."""
+    """Environment variables; a value that the image sets is appended."""
     report: str = ""
-    """The report that is written; empty where only the log tells."""
+    """Path of the report; empty if there is only the log."""
     read: Callable[[bytes], Report] = lambda content: {}
-    """Reads the report."""
+    """Parses the content of the report."""
 
     @property
     def exports(self) -> str:
-        """The commands of a shell that set the variables."""
+        """Shell commands that set the variables."""
         return "".join(
             f'export {name}="{value}${{{name}:+{_BETWEEN[name]}${name}}}"; '
             for name, value in self.variables.items()
         )
 
     def is_sound(self, statuses: Mapping[str, str]) -> bool:
-        """Return whether the canaries came out as they must.
+        """Return whether one canary failed and the other passed.
 
         Args:
-            statuses: Status of each test by name.
+            statuses: Status of each test, by name.
         """
 
         def of(name: str) -> set[str]:
@@ -107,16 +107,16 @@ def canaries_for(
     hint: str = "",
     scripts: str = "",
 ) -> Canaries | None:
-    """Return how canaries get into a test command; None if they cannot.
+    """Return a test command with canaries, or None if it cannot run any.
 
     Args:
         command: The command line or script.
-        log_format: How its log is read.
-        workdir: Where the repository lies.
-        folder: Folder in it that holds the tests.
-        hint: Name of one of the tests, which that of a canary shall contain: commands may choose
-            tests by name.
-        scripts: Text of the scripts that the command starts, as far as they lie in the image.
+        log_format: Format of its log.
+        workdir: Path of the repository.
+        folder: Folder of the tests, relative to the repository.
+        hint: Name of one of the tests. It becomes part of the canaries' names, because the command
+            may select tests by name.
+        scripts: Text of the scripts in the image that the command starts.
     """
     token = secrets.token_hex(8)
     bad, good = (f"{secrets.token_hex(8)}_{hint}".rstrip("_") for _ in range(2))
@@ -152,13 +152,13 @@ def canaries_for(
 
 
 def read_report(content: bytes) -> Report:
-    """Read what the plugin writes: a line of JSON for each phase of each test.
+    """Parse the plugin's report: a line of JSON for each phase of each test; the worst counts.
 
     Args:
-        content: The file. It comes out of a box, so it may hold anything.
+        content: The report. It comes from a box, so it may contain anything.
 
     Raises:
-        DataError: It is no such report.
+        DataError: The report is too large or invalid.
     """
     if len(content) > LARGEST_REPORT:
         raise DataError(f"expected a report of at most {LARGEST_REPORT:,} bytes, got more")
@@ -177,12 +177,12 @@ def read_report(content: bytes) -> Report:
 
 
 def plugin_files(name: str, folder: str, **places: str) -> dict[str, bytes]:
-    """Return the files of pytest's plugin.
+    """Return the files of the pytest plugin: content by path.
 
     Args:
-        name: The module that it is to be.
-        folder: Where that lies.
-        **places: Names of :mod:`.pytest_plugin` in capitals, and the paths that they stand for.
+        name: Name of the plugin's module.
+        folder: Folder of the module in the box.
+        **places: Values of the path constants of :mod:`.pytest_plugin`.
     """
     assignments = "".join(f"{key} = {place!r}\n" for key, place in places.items())
     text = plain_source(str(Path(__file__).with_name("pytest_plugin.py"))) + assignments
@@ -198,7 +198,7 @@ def _of_django(command: str, token: str, bad: str, good: str) -> Canaries | None
 
 
 def _extended(command: str, runner: str, words: str) -> str:
-    """Add words to the last line that starts a runner; empty if there is none."""
+    """Return the command with words added to the last line that starts a runner, or ""."""
     lines = list(re.finditer(_LINE.format(runner=runner), command, re.MULTILINE))
     if not lines:
         return ""

@@ -1,4 +1,7 @@
-"""Which tests of a file can be copied, and how a copy comes to expect something else."""
+"""Find the tests of a file that can be copied, and change a copy so that it must fail.
+
+`agentgym.envs.swe.grading.twins` uses the copies as canaries.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from agentgym.envs.swe.parsed_source import ParsedSource
 from agentgym.support.random_stream import Stream
 
 TRIES = 20
-"""Changes of a text that are made before one is found that makes it another."""
+"""Number of random changes of a literal to try until its value differs."""
 _UNFIT = re.compile(rb"skip|xfail|\brequest\b|\bglobal\b|\bawait\b")
-"""What the text of a test says that may come out otherwise under another name."""
+"""Source text of tests whose outcome may depend on their name or that may not simply pass."""
 _WORDS = re.compile(r"\S+")
 _OPPOSITES: Mapping[str, str] = {
     "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
@@ -25,37 +28,37 @@ _OPPOSITES: Mapping[str, str] = {
 
 
 class CopyEdit(NamedTuple):
-    """A piece of a file that becomes another."""
+    """A replacement of a byte range of a file."""
 
     start: int
-    """Its first byte."""
+    """Offset of the first byte."""
     end: int
-    """The byte after its last one."""
+    """Offset after the last byte."""
     new: bytes
-    """What stands there instead."""
+    """The replacement."""
 
 
 def changed(content: bytes, changes: list[CopyEdit]) -> bytes:
-    """Return a text with pieces of it changed; offsets are those of the text as it was."""
+    """Return ``content`` with the edits applied; all offsets refer to ``content``."""
     for change in sorted(changes, key=lambda piece: piece.start, reverse=True):
         content = content[: change.start] + change.new + content[change.end :]
     return content
 
 
 class SuiteText:
-    """A file of tests.
+    """A test file.
 
     Args:
-        path: Its path.
-        source: Its text.
+        path: Path of the file.
+        source: Its parsed source.
     """
 
     def __init__(self, path: str, source: ParsedSource) -> None:
         self.path, self.source = path, source
         self.literals: dict[type, list[tuple[Any, bytes]]] = defaultdict(list)
-        """What its tests compare with, by type: values, and how they are written."""
+        """Literals that its tests compare with: type -> pairs of value and source text."""
         self.docstrings: list[str] = []
-        """First lines that describe its tests."""
+        """First lines of the docstrings of its tests; empty for tests without one."""
         for holder in (source.tree, *self._groups()):
             for function in functions(holder):
                 self.docstrings += [(ast.get_docstring(function) or "").partition("\n")[0]]
@@ -66,7 +69,7 @@ class SuiteText:
         literal = [] if expected is None else _literal(expected)
         if expected is not None and literal:
             spelling = self.source.text(expected).encode()
-            if b"\n" not in spelling:  # several pieces of one text need brackets around them
+            if b"\n" not in spelling:  # a multi-line literal may need brackets elsewhere
                 self.literals[type(literal[0])].append((literal[0], spelling))
 
     def _groups(self) -> list[ast.ClassDef]:
@@ -76,7 +79,8 @@ class SuiteText:
         """Yield the tests that can be copied.
 
         Args:
-            counts: How many tests each function of a test is, of those that may be copied.
+            counts: Test id without parameters -> its number of parametrized cases. Other tests are
+                not copied.
         """
         for group in (None, *self._groups()):
             if group is not None and group.decorator_list:
@@ -93,22 +97,26 @@ class CopiedTest(NamedTuple):
     """A test that can be copied."""
 
     text: SuiteText
-    """Its file."""
+    """The file that contains it."""
     group: ast.ClassDef | None
-    """Its class, if it has one."""
+    """The class that contains it, if any."""
     function: ast.FunctionDef
-    """Where it is defined."""
+    """Its definition."""
     id: str
     """Its id, without parameters."""
     cases: int
-    """How many tests it is, by its parameters."""
+    """Its number of parametrized cases; 1 without parameters."""
 
     def lines(self) -> tuple[int, int]:
-        """Return where its lines begin, decorators included, and where they end."""
+        """Return the byte range of its lines, including decorators."""
         return lines_of(self.text.source, self.function)
 
     def fit(self) -> bool:
-        """Return whether a copy comes out as its original, as far as its text tells."""
+        """Return whether a copy has the same outcome as the original, judging by the source.
+
+        This excludes fixtures, other decorators than one plain ``parametrize``, and tests that
+        mention their own name.
+        """
         function, parametrized = self.function, parameters(self.function)
         if parametrized is None or (len(parametrized[1]) or 1) != self.cases:
             return False
@@ -121,7 +129,7 @@ class CopiedTest(NamedTuple):
         return not (more or names - set(parametrized[0]) or _UNFIT.search(text) or len(named) != 1)
 
     def expecting_something_else(self, stream: Stream) -> list[CopyEdit] | None:
-        """Return what makes it fail wherever it passes as it is; None if nothing is known to."""
+        """Return edits that make a passing test fail, or None if none can be found."""
         for statement in stream.shuffled(self.function.body):
             changes = (
                 self._other_value(_expected(statement), stream, self._other_literal)
@@ -133,12 +141,12 @@ class CopiedTest(NamedTuple):
         return None
 
     def _opposite(self, statement: ast.stmt, stream: Stream) -> list[CopyEdit]:
-        """Return the change of an assertion into its opposite."""
+        """Return the edits that negate an assertion; empty if it has no supported form."""
         test = statement.test if isinstance(statement, ast.Assert) else None
         source = self.text.source
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             begin, end = source.start(test), source.start(test.operand)
-            bare = source.content[begin:end].strip() == b"not"  # and no bracket that closes later
+            bare = source.content[begin:end].strip() == b"not"  # else a bracket follows
             return [CopyEdit(begin, end, b"")] if bare else []
         if isinstance(test, ast.Compare):
             number = stream.below(len(test.ops))
@@ -153,7 +161,7 @@ class CopiedTest(NamedTuple):
     def _other_value(
         self, expected: ast.expr | None, stream: Stream, other: _Way
     ) -> list[CopyEdit]:
-        """Return the changes of what is expected, or of the column of a parameter that is."""
+        """Return the edits of an expected value; of all cells if it is a parameter, else empty."""
         nodes = [expected] if expected is not None else []
         if isinstance(expected, ast.Name):
             nodes = self._column(expected.id)
@@ -161,7 +169,7 @@ class CopiedTest(NamedTuple):
         return [change for change in changes if change] if all(changes) else []
 
     def _column(self, name: str) -> list[ast.expr]:
-        """Return the cells of a parameter; none if a test does more than compare with it."""
+        """Return the cells of a parameter; empty if the test uses it anywhere else."""
         used = [
             node for statement in self.function.body for node in ast.walk(statement)
             if isinstance(node, ast.Name) and node.id == name
@@ -174,9 +182,10 @@ class CopiedTest(NamedTuple):
     def _other_literal(
         self, node: ast.expr, column: list[ast.expr], stream: Stream
     ) -> CopyEdit | None:
-        """Return what makes a literal another one, of the same column or file if that can be had.
+        """Return the replacement of a literal by another value.
 
-        None if it is none, or stays equal.
+        Preferably the value is from the same column or file, which makes it inconspicuous. None if
+        the node is not a literal, or no other value was found.
         """
         value, source = _literal(node), self.text.source
         if not value:
@@ -204,9 +213,10 @@ class CopiedTest(NamedTuple):
     def _other_order(
         self, node: ast.expr, column: list[ast.expr], stream: Stream
     ) -> CopyEdit | None:
-        """Return what exchanges two words of a message; None if it has no two.
+        """Return the edit that exchanges two words of an expected message, or None.
 
-        A message may well hold another text of the file, but hardly its own words the other way.
+        Another text of the file could also occur in the actual message, but hardly the same words
+        in another order.
         """
         for value in _literal(node):
             if isinstance(value, str) and len({*_WORDS.findall(value)}) > 1:
@@ -217,7 +227,7 @@ class CopiedTest(NamedTuple):
         return None
 
     def _change_literal(self, node: ast.expr, value: Any) -> CopyEdit:
-        """Return the change of a literal, in the quotes that it has."""
+        """Return the replacement of a literal, with the quotes of the original."""
         source, new = self.text.source, repr(value)
         if isinstance(value, str) and "'" not in value and '"' not in value:
             quote = source.text(node)[-1]
@@ -229,18 +239,18 @@ _Way = Callable[[ast.expr, "list[ast.expr]", Stream], "CopyEdit | None"]
 
 
 def lines_of(source: ParsedSource, function: ast.FunctionDef) -> tuple[int, int]:
-    """Return where the lines of a function begin, decorators included, and where they end."""
+    """Return the byte range of a function: from the line of its first decorator to its end."""
     first = min(map(source.start, (function, *function.decorator_list)))
     return source.line_start(first), source.end(function)
 
 
 @lru_cache(64)
 def suite_text(path: str, content: bytes) -> SuiteText | None:
-    """Return a file of tests; None if it is no Python of this version.
+    """Parse a test file; None if that fails, or it has carriage returns or a byte order mark.
 
     Args:
-        path: Its path.
-        content: What it holds.
+        path: Path of the file.
+        content: Its bytes.
     """
     if content.startswith(b"\xef\xbb\xbf") or b"\r" in content:
         return None
@@ -251,7 +261,7 @@ def suite_text(path: str, content: bytes) -> SuiteText | None:
 
 
 def functions(holder: ast.AST) -> list[ast.FunctionDef]:
-    """Return the tests that a file or a class defines."""
+    """Return the test functions directly in a module or class."""
     body = getattr(holder, "body", [])
     return [node for node in body if isinstance(node, ast.FunctionDef) and node.name[:4] == "test"]
 
@@ -259,7 +269,11 @@ def functions(holder: ast.AST) -> list[ast.FunctionDef]:
 def parameters(
     function: ast.FunctionDef,
 ) -> tuple[tuple[str, ...], tuple[tuple[ast.expr, ...], ...]] | None:
-    """Return the names and rows of ``parametrize``; none without it, None if they are not plain."""
+    """Return the names and rows of a function's ``parametrize``.
+
+    Both are empty without decorators. None if there are other decorators, or the names and rows are
+    not plain literals.
+    """
     if not function.decorator_list:
         return (), ()
     call, *more = function.decorator_list
@@ -283,7 +297,7 @@ def parameters(
 
 
 def _expected(statement: ast.stmt) -> ast.expr | None:
-    """Return what a statement compares a value with."""
+    """Return the expected side of an equality assertion, or None."""
     test = statement.test if isinstance(statement, ast.Assert) else None
     if isinstance(test, ast.Compare) and [type(operator) for operator in test.ops] == [ast.Eq]:
         return test.comparators[0]
@@ -295,7 +309,7 @@ def _expected(statement: ast.stmt) -> ast.expr | None:
 
 
 def _pattern(statement: ast.stmt) -> ast.expr | None:
-    """Return what a statement finds in the message of an exception."""
+    """Return the argument ``match`` of ``with pytest.raises``, or None."""
     if isinstance(statement, ast.With) and len(statement.items) == 1:
         raising = statement.items[0].context_expr
         if isinstance(raising, ast.Call) and ast.unparse(raising.func) == "pytest.raises":
@@ -306,7 +320,7 @@ def _pattern(statement: ast.stmt) -> ast.expr | None:
 
 
 def _literal(node: ast.expr) -> list[Any]:
-    """Return the value of a literal, alone; nothing if it is none."""
+    """Return the value of a literal in a list, which is empty for other nodes (None is a value)."""
     try:
         return [ast.literal_eval(node)]
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
@@ -320,7 +334,7 @@ def _constants(node: ast.expr) -> list[ast.Constant]:
 
 
 def _other(value: Any, stream: Stream) -> Any:
-    """Return another value of the same type that could stand there as well."""
+    """Return a similar value of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, (int, float)):
@@ -331,7 +345,7 @@ def _other(value: Any, stream: Stream) -> Any:
 
 
 def _other_text(text: str, stream: Stream) -> str:
-    """Return a text with two words exchanged, or a character more or less."""
+    """Return a text with two words exchanged or, if it has one word, a character more or less."""
     words = [*_WORDS.finditer(text)]
     if len(words) > 1:
         left, right = sorted(stream.sample(words, 2), key=lambda word: word.start())

@@ -1,4 +1,4 @@
-"""What the verdict on an instance rests on, before one is made."""
+"""Which evidence a verdict on an instance will be based on, known before grading."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from agentgym.envs.swe.instance import ImageSource, Instance
 
 
 def evidence_of(instance: Instance) -> str:
-    """Return what a verdict that says FULL will rest on, such as :data:`~.verdict.BLINDED`.
+    """Return the evidence that a FULL verdict will be based on, such as :data:`~.verdict.BLINDED`.
+
+    No image is opened: a test script that is in the image is assumed to run pytest.
 
     Args:
-        instance: The instance. Of one in an image nothing is opened: where the script that runs
-            its tests lies in the image, it is taken to run pytest.
+        instance: The instance.
     """
     if not isinstance(instance.source, ImageSource):
         return REPORT if instance.held_out is None else HELD_OUT
@@ -30,18 +31,18 @@ def evidence_of(instance: Instance) -> str:
 
 
 def evidence_with(canaries: Canaries | None) -> str:
-    """Return what a run of an instance's own command is worth."""
+    """Return the evidence that a run of an instance's own command gives with these canaries."""
     if canaries is None:
         return LOG
     return REPORT if canaries.report else LOG_CANARIES
 
 
 def canaries_of(instance: Instance, scripts: str) -> Canaries | None:
-    """Return how canaries get into the own command of an instance; None if they cannot.
+    """Return the canaries for an instance's own command, or None if it cannot run any.
 
     Args:
-        instance: The instance, whose source is an image.
-        scripts: Text of the scripts that the command starts in the image.
+        instance: The instance; its source must be an image.
+        scripts: Text of the scripts in the image that the command starts.
     """
     assert isinstance(instance.source, ImageSource)
     function = re.search(r"\w+$", instance.fail_to_pass[0].partition("[")[0])

@@ -1,4 +1,4 @@
-"""Which tests say themselves that they may fail."""
+"""Find the tests whose own source marks them as expected failures (xfail)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _EXPECTED = re.compile(r"xfail|expectedfailure", re.IGNORECASE)
 
 
 def expected_failures(text: str) -> frozenset[str]:
-    """Return the functions and classes of a file of tests that may fail by their own text.
+    """Return the names of functions and classes in a test file that are marked as xfail.
 
-    A function may by a decorator, a mark of one of its rows, or a call; a class by a decorator or
-    its ``pytestmark``; all of a module by its own.
+    A function is marked by a decorator, a mark of one of its parametrized cases, or a call in its
+    body; a class by a decorator or its ``pytestmark``; everything by the module's ``pytestmark``.
 
     Args:
-        text: The file. One that this Python cannot read expects no failure.
+        text: The file. If this Python cannot parse it, the result is empty.
     """
     if not _EXPECTED.search(text):
         return frozenset()
@@ -34,11 +34,11 @@ def expected_failures(text: str) -> frozenset[str]:
 
 
 def is_expected(test: str, names: Collection[str]) -> bool:
-    """Return whether the name of a test, as any runner writes it, has one of some names in it.
+    """Return whether the id of a test, in the style of any runner, contains one of the names.
 
     Args:
-        test: Such as ``tests/test_a.py::TestB::test_c[1]`` or ``test_c (app.tests.TestB)``.
-        names: See :func:`expected_failures`.
+        test: The id, such as ``tests/test_a.py::TestB::test_c[1]`` or ``test_c (app.tests.TestB)``.
+        names: Return value of :func:`expected_failures`.
     """
     return any(word in names for word in re.findall(r"\w+", test.partition("[")[0]))
 

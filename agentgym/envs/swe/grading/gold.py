@@ -1,9 +1,9 @@
-"""What the right solution of a published row gives: the values that its blinded tests look at.
+"""Gold values: the values that blinded tests see with the reference solution of a published row.
 
-They are made once for each row, ahead of grading, in the row's own image, and kept in the cache of
-the host under a digest of the row. A test counts as blinded if three runs of the right solution
-looked at equal values, one of them more than a truth value, and a row only if the faulty repository
-answers otherwise in a test of FAIL_TO_PASS. The rest is graded without.
+They are made once per row, before grading, in the row's own image, and kept in the host's cache
+under a digest of the row. A test is used if three runs of the reference solution gave equal values,
+of which one is more than a truth value; a row is used if a test of FAIL_TO_PASS sees other values
+in the faulty repository. Everything else is graded without gold values.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ from agentgym.envs.swe.official.logs import PYTEST_NAMES, statuses_of
 from agentgym.support.caching import entry_path, load_json, save_json
 
 FORMAT = 1
-"""Raised when values would be others."""
+"""Part of the digest: increase it when the same row gives other values."""
 RUNS = 3
-"""Runs of the right solution whose values have to be equal."""
+"""Number of runs of the reference solution whose values have to be equal."""
 
 Bound = Sequence[Any]
-"""One value that is compared, or none where what was looked at binds nobody."""
+"""A list with the value to compare; empty if a repair may give any value."""
 
 
 @dataclass(frozen=True)
 class BlindedTest:
-    """What the right solution gives in one test."""
+    """The values of the reference solution in one test."""
 
     asked: str
-    """The id of the blinded test."""
+    """Id of the blinded test."""
     answers: tuple[Bound, ...]
-    """What it looked at, one after the other."""
+    """The values that it saw, in order."""
 
 
 @dataclass(frozen=True)
 class Gold:
-    """What is known of the right solution of a row."""
+    """The stored results of a row's reference solution."""
 
     files: Mapping[str, str] = field(default_factory=dict)
-    """The tests, blinded, by path."""
+    """The blinded test files: text by path."""
     tests: Mapping[str, BlindedTest] = field(default_factory=dict)
-    """Blinded tests by the ids that pytest gives the original ones."""
+    """pytest's id of an original test -> its blinded version."""
     expected_failures: tuple[str, ...] = ()
-    """Tests of the row that fail as expected with the right solution too."""
+    """Tests of the row that are expected failures (xfail) with the reference solution."""
     reported: bool = True
-    """Whether a report with canaries can be had of the row's own command."""
+    """Whether the row's own command can give a report with canaries."""
     reason: str = ""
-    """Why nothing is blinded, for people; empty where something is."""
+    """Why there are no blinded tests, for people; empty if there are some."""
 
     def wrong(self, looks: Looks) -> tuple[str, ...]:
-        """Return the blinded tests in which other values came back.
+        """Return the ids of the original tests whose blinded versions saw other values.
 
         Args:
-            looks: What the tests looked at on the source that is graded.
+            looks: Values that the blinded tests saw on the graded source.
         """
         return tuple(
             name
@@ -76,7 +76,7 @@ class Gold:
 
 
 def load_gold(instance: Instance) -> Gold | None:
-    """Return what was stored of a row; None if nothing was, or of another state of the row."""
+    """Return the stored values of a row; None if there are none for its current state."""
     digest = row_digest(instance)
     stored = load_json(_place(instance), digest)
     if stored is None:
@@ -91,13 +91,13 @@ def load_gold(instance: Instance) -> Gold | None:
 
 
 def save_gold(instance: Instance, gold: Gold) -> Path | None:
-    """Store what is known of a row; return where, or None if the cache cannot be written."""
+    """Store the values of a row; return the path, or None if the cache cannot be written."""
     place = _place(instance)
     return place if save_json(place, row_digest(instance), asdict(gold)) else None
 
 
 def row_digest(instance: Instance) -> str:
-    """Return a hash of everything of a row that its values depend on."""
+    """Return a hash of all fields of a row that its values depend on."""
     assert isinstance(instance.source, ImageSource)
     fields = asdict(instance)
     for name in ("statement", "details", "protected"):
@@ -109,12 +109,12 @@ def row_digest(instance: Instance) -> str:
 def steady(
     originals: Sequence[str], runs: Sequence[Looks], names: frozenset[str]
 ) -> dict[str, BlindedTest]:
-    """Return the blinded tests whose values hold a repair to something.
+    """Return the blinded tests whose values are equal in all runs and can reveal a wrong repair.
 
     Args:
-        originals: The original tests, in pytest's order.
-        runs: What the blinded ones looked at, with the right solution.
-        names: Attributes of objects that are compared
+        originals: Ids of the original tests, in pytest's order.
+        runs: Runs of the blinded tests with the reference solution.
+        names: Attributes of objects to compare
             (:func:`~agentgym.envs.swe.held_out.answers.known_names`).
     """
     tests = {}
@@ -131,7 +131,7 @@ def steady(
 
 
 def _pairs(originals: Sequence[str], blinded: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield original and blinded tests: those of a function stand in the same order."""
+    """Yield pairs of original and blinded ids: a function's cases are in the same order in both."""
     original_tests, blinded_tests = (_by_function(names) for names in (originals, blinded))
     for function, tests in original_tests.items():
         if len(tests) == len(blinded_tests.get(function, ())):
@@ -146,7 +146,7 @@ def _by_function(tests: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _bound(answers: Sequence[Any], names: frozenset[str]) -> Bound:
-    """Return what of a value, as several runs gave it, binds a repair."""
+    """Return the part of a value that a repair has to reproduce; empty if the runs differ."""
     bindings = [binding([answer], names, plain=True) for answer in answers]
     if None in bindings or not all(equal(bindings[0][0], answer) for answer in answers):
         return []
@@ -154,7 +154,7 @@ def _bound(answers: Sequence[Any], names: frozenset[str]) -> Bound:
 
 
 def _without_messages(value: Any) -> Any:
-    """Leave the classes of exceptions: a repair may word its messages otherwise."""
+    """Reduce exceptions to their classes: a repair may word its messages differently."""
     if isinstance(value, dict):
         return {key: _without_messages(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -164,7 +164,10 @@ def _without_messages(value: Any) -> Any:
 
 
 def _tells(answer: Bound) -> bool:
-    """Return whether a value is more than a truth value, which can be guessed, or the end."""
+    """Return whether a value can reveal a wrong repair.
+
+    Truth values can be guessed, and "end" only says that the test raised.
+    """
     if not answer or answer[0] is None or isinstance(answer[0], bool):
         return False
     return not (isinstance(answer[0], list) and answer[0][:1] == ["end"])

@@ -1,4 +1,4 @@
-"""Run the tests on an agent's edits, in a fresh box, so that nothing but the edits can decide."""
+"""`Grader`: runs the tests on an agent's edits, in a fresh box that the agent never touched."""
 
 from __future__ import annotations
 
@@ -38,38 +38,41 @@ from agentgym.support.random_stream import Stream
 
 @dataclass(frozen=True)
 class GuardedRun:
-    """What a run of tests with canaries gave."""
+    """The result of a run of tests with canaries."""
 
     statuses: Mapping[str, str]
-    """Status of each test by its id."""
+    """Status of each test, by id."""
     sound: bool
-    """Whether the canaries came out as they must."""
+    """Whether the canaries passed and failed as they should."""
     reason: str = ""
-    """What went wrong, for people; empty where nothing did."""
+    """What went wrong, for people; empty if nothing did."""
 
 
 @dataclass(frozen=True)
 class Grader:
     """Grades changes of a repository.
 
-    Only edits of the source are taken over (:mod:`agentgym.envs.swe.grading.protection`), into a
-    fresh box whose tests, configuration and history nobody has touched. pytest reads no
-    configuration of the repository and is found before it. Canaries stand among the tests, see
-    :mod:`agentgym.envs.swe.grading.twins`: some have to fail and some to pass, and the exit code
-    has to say that something failed. Where they do not, the run was tampered with, and nothing
-    counts.
+    Only edits of source files (:mod:`agentgym.envs.swe.grading.protection`) are copied into a fresh
+    box with the original tests, configuration and history. pytest ignores the repository's
+    configuration and precedes it on the import path. Canaries among the tests
+    (:mod:`agentgym.envs.swe.grading.twins`) have to fail or to pass, and the exit code has to
+    report a failure; otherwise the run was tampered with or broke off, and nothing counts.
     """
 
     boxes: Boxes
-    """How boxes are opened."""
+    """Opens boxes."""
     timeout: float = 120.0
-    """Seconds that the tests may take."""
+    """Time limit of a run of the tests, and of the held-out questions, in seconds."""
     apart: bool = False
-    """Whether every file of tests runs in a process of its own. That costs about 80 ms each, and
-    protects nothing that the held-out questions do not."""
+    """Whether every test file runs in its own process. This takes about 80 ms per file, and guards
+    against nothing that the held-out questions do not detect."""
 
     def edits(self, instance: Instance, changes: Changes) -> Edits:
-        """Return which of an agent's changes count."""
+        """Sort an agent's changes into those that count and those that are ignored.
+
+        Raises:
+            EnvFailure: The files of an image cannot be listed.
+        """
         source = instance.source
         original_files = (
             contents(source) if isinstance(source, FolderSource) else self.boxes.files(instance)
@@ -77,16 +80,17 @@ class Grader:
         return source_edits(changes, original_files, solution_paths(instance), instance.protected)
 
     def grade(self, instance: Instance, changes: Changes) -> Grade:
-        """Grade an agent's changes: by the tests, and by the held-out questions of the instance.
+        """Grade an agent's changes by the tests and the held-out questions of the instance.
 
         Args:
             instance: The instance.
-            changes: Files under the repository that differ from what the agent was given; None for
-                those that it deleted.
+            changes: Files that differ from the start of the episode, by path relative to the
+                repository; None: deleted.
 
         Raises:
-            EnvFailure: The box cannot be opened, or not be reached any more. One that dies of the
-                source under test is that source's fault.
+            DataError: The bank of held-out questions is missing or damaged.
+            EnvFailure: The box cannot be opened or reached. If the source under test kills the
+                box, the grade is NO instead.
         """
         edits = self.edits(instance, changes)
         return self.ask(instance, edits, self.grade_tests(instance, edits))
@@ -96,10 +100,10 @@ class Grader:
 
         Args:
             instance: The instance.
-            edits: What :meth:`edits` gives.
+            edits: Return value of :meth:`edits`.
 
         Raises:
-            EnvFailure: The box cannot be opened, or not be reached any more.
+            EnvFailure: The box cannot be opened or reached.
         """
         if isinstance(instance.source, FolderSource):
             before = contents(instance.source)
@@ -115,21 +119,21 @@ class Grader:
         return replace(grade, suspicious=flags, ignored=edits.ignored)
 
     def ask(self, instance: Instance, edits: Edits, grade: Grade) -> Grade:
-        """Ask edits that the tests accept the held-out questions; a wrong answer makes them NO.
+        """Check a FULL grade with held-out questions; a wrong answer turns it into NO.
 
-        Which are asked depends on the edits, so that a replay asks the same.
+        The questions are drawn with the digest of the edits as seed, so a replay asks the same.
 
         Args:
             instance: The instance.
-            edits: What :meth:`edits` gives.
-            grade: What :meth:`grade_tests` gives.
+            edits: Return value of :meth:`edits`.
+            grade: Return value of :meth:`grade_tests`.
 
         Returns:
-            The grade, with ``held_out`` where there are questions and the tests say FULL.
+            The grade, with ``held_out`` if questions were asked; otherwise unchanged.
 
         Raises:
-            DataError: The bank is missing, damaged or another repository's.
-            EnvFailure: The box cannot be opened, or not be reached any more.
+            DataError: The bank is missing or damaged, or belongs to another repository.
+            EnvFailure: The box cannot be opened or reached.
         """
         if instance.held_out is None or grade.verdict != FULL:
             return grade
@@ -146,17 +150,17 @@ class Grader:
         return replace(grade, verdict=NO, reason=reason)
 
     def run(self, instance: Instance, edits: Changes, tests: Iterable[str] = ()) -> GuardedRun:
-        """Run the tests of a repository of a folder on edits of it, all of which are taken over.
+        """Run the tests of an instance with edits, all of which are applied.
 
-        Tests, canaries and configuration are shown read-only where the back end can do that.
+        Tests, canaries and configuration are mounted read-only if the back end supports it.
 
         Args:
-            instance: The instance.
-            edits: Files that differ from the repository with its fault.
-            tests: Files or ids of tests; none: the files that hold the tests of the instance.
+            instance: The instance; its source must be a folder.
+            edits: Files that differ from the repository with its fault; None: deleted.
+            tests: Files or ids of tests; empty: the files with the tests of the instance.
 
         Raises:
-            EnvFailure: The box cannot be opened, or not be reached any more.
+            EnvFailure: The box cannot be opened or reached.
         """
         assert isinstance(instance.source, FolderSource)
         before = contents(instance.source)
@@ -187,13 +191,13 @@ class Grader:
         suite: Mapping[str, bytes],
         selection: Sequence[str],
     ) -> TwinCanaries:
-        """Make the canaries of a run, which only those who have the solution can foretell."""
+        """Make the canaries of a run; the seed includes the solution, unknown to agents."""
         stream = Stream("canaries", instance.id, instance.patch, Edits(dict(edits), ()).digest)
         failing, passing = instance.fail_to_pass, instance.pass_to_pass
         return canaries_for_suite(suite, selection, failing, passing, stream, apart=self.apart)
 
     def _run(self, box: Sandbox, selection: Sequence[str], canaries: TwinCanaries) -> GuardedRun:
-        """Run tests together with canaries, and read the report."""
+        """Run tests together with canaries, and check the canaries."""
         run = run_tests(
             box, selection, along=canaries.along, apart=self.apart, timeout=self.timeout
         )
@@ -209,7 +213,7 @@ class Grader:
 
 
 def test_files(instance: Instance) -> tuple[str, ...]:
-    """Return the files that hold the tests of an instance."""
+    """Return the paths of the files that contain the tests of an instance, sorted."""
     tests = (*instance.fail_to_pass, *instance.pass_to_pass)
     return tuple(sorted({test.partition("::")[0] for test in tests}))
 
@@ -218,6 +222,6 @@ test_files.__test__ = False  # type: ignore[attr-defined]
 
 
 def solution_paths(instance: Instance) -> frozenset[str]:
-    """Return the files that the right solution touches; their changes always count."""
+    """Return the paths that the reference solution changes; edits of them always count."""
     paths = [path for diff in read_diff(instance.patch) for path in (diff.before, diff.after)]
     return frozenset(path for path in paths if path)

@@ -34,39 +34,42 @@ from agentgym.errors import ConfigurationError, DataError
 from agentgym.sandbox import ExecResult, Sandbox, SandboxDied, SandboxLost
 
 DIED = "the sandbox died of the tests"
-"""Why nothing can be said of source of which the box died."""
+"""Reason of a grade when the box died while the tests ran."""
 _log = logging.getLogger(__name__)
 _SCRIPT = "/tmp/agentgym-tests.sh"
 
 
 @dataclass(frozen=True)
 class ImageRun:
-    """What a run of the tests in an image gave."""
+    """The result of running the tests in an image."""
 
     statuses: Mapping[str, str]
-    """Status of each test of the instance that was run."""
+    """Status of each of the instance's tests that ran, by id."""
     evidence: str
-    """What that rests on."""
+    """What the statuses are based on: a constant of `agentgym.envs.swe.grading.verdict`."""
     reason: str = ""
-    """Why nothing of it counts; empty where it does."""
+    """Why the run does not count; empty if it does."""
     forged: bool = False
-    """Whether the reason is that the canaries are wrong."""
+    """Whether it does not count because of wrong canaries."""
     expected: tuple[str, ...] = ()
-    """Tests that failed as expected, and pass for that."""
+    """Tests that failed as expected (xfail) and therefore count as passed."""
 
 
 def grade_in_image(boxes: Boxes, instance: Instance, edits: Changes, timeout: float) -> Grade:
     """Grade edits by the tests of an instance whose source is an image.
 
+    If values of the reference solution are stored, a grade with fixed tests is checked by a second
+    run with blinded tests: a test whose values differ counts as failed.
+
     Args:
-        boxes: How boxes are opened.
+        boxes: Opens boxes.
         instance: The instance.
         edits: The edits that count.
-        timeout: Seconds that the tests may take.
+        timeout: Time limit of each run of the tests, in seconds.
 
     Raises:
-        ConfigurationError: The instance does not say how its tests are run or its log is read.
-        EnvFailure: A box cannot be opened, or not be reached any more.
+        ConfigurationError: The instance lacks a test command or a known log format.
+        EnvFailure: A box cannot be opened or reached.
     """
     gold = load_gold(instance)
     if gold is None:
@@ -105,7 +108,7 @@ def grade_run(instance: Instance, run: ImageRun) -> Grade:
 
 @cache
 def _remind() -> None:
-    """Say once for a process what could be had."""
+    """Recommend ``agentgym swe gold``, once per process."""
     _log.warning(
         "rows without the values of their right solutions are graded by a report or a log alone; "
         "make the values with: agentgym swe gold DATA"
@@ -121,22 +124,23 @@ def run_in_image(
     gold: Gold | None = None,
     trusted: bool = False,
 ) -> ImageRun:
-    """Run the own command of an instance on edits in a fresh box.
+    """Run an instance's own test command on edits in a fresh box.
 
-    An expected failure passes only where the right solution has it too, or where nothing is known
-    of that, where the text of the test expects it. What an edited file skips has failed.
+    Source under test can make a test xfail or skip, so those statuses count only under conditions.
+    An expected failure passes only if it also is one with the reference solution or, if that is
+    unknown, if the test's own source expects it. A skip raised in an edited file is a failure.
 
     Args:
-        boxes: How boxes are opened.
-        instance: The instance, whose source is an image.
+        boxes: Opens boxes.
+        instance: The instance; its source must be an image.
         edits: The edits that count.
-        timeout: Seconds that the tests may take.
-        gold: What is known of the right solution.
-        trusted: Whether the edits are the right solution; then every expected failure passes.
+        timeout: Time limit of the tests, in seconds.
+        gold: The stored values of the reference solution, if any.
+        trusted: Whether the edits are the reference solution; then every expected failure passes.
 
     Raises:
-        ConfigurationError: The instance does not say how its tests are run or its log is read.
-        EnvFailure: The box cannot be opened, or not be reached any more.
+        ConfigurationError: The instance lacks a test command or a known log format.
+        EnvFailure: The box cannot be opened or reached.
     """
     if instance.log_format not in LOG_FORMATS or not instance.test_command:
         raise ConfigurationError(
@@ -147,7 +151,7 @@ def run_in_image(
     brought = set(touched_files(instance.test_patch))
     own_edits = {path: content for path, content in edits.items() if path not in brought}
     with boxes.open(instance, grading=True) as box:
-        if instance.test_patch:  # before the edits, on files that nobody has touched
+        if instance.test_patch:  # before the edits, so that the diff applies
             apply_in_box(box, instance.test_patch, "the tests")
         canaries = None
         if gold is None or gold.reported:
@@ -184,7 +188,7 @@ def run_in_image(
 
 
 def _scripts(box: Sandbox, instance: Instance) -> str:
-    """Return the text of what the command of an instance starts in its image."""
+    """Return the text of the scripts in the image that an instance's command starts."""
     started = R2E_SCRIPTS if instance.log_format == "r2e" else ()
     return "".join(read_text(box, path) for path in started)
 
@@ -192,12 +196,12 @@ def _scripts(box: Sandbox, instance: Instance) -> str:
 def _execute(
     box: Sandbox, instance: Instance, canaries: Canaries | None, timeout: float
 ) -> tuple[ExecResult, bytes]:
-    """Run the command of an instance; return what it did, and its report."""
+    """Run the command of an instance; return the result and the content of the report."""
     command, exports = instance.test_command, ""
     if canaries is not None:
         write_files(box, canaries.files)
         command, exports = canaries.command, canaries.exports
-    # Scripts that bring tests along are longer than an argument may be.
+    # As a file: scripts that contain tests exceed the maximum length of an argument.
     box.write(_SCRIPT, command.encode())
     shell = f"if command -v bash > /dev/null; then bash {_SCRIPT}; else sh {_SCRIPT}; fi"
     result = box.exec(f"{exports}{shell}", timeout=timeout)
@@ -218,10 +222,10 @@ def _read_statuses(
     content: bytes,
     edited: Collection[str],
 ) -> dict[str, str]:
-    """Return the status of each test that a report or a log tells, by the name in the set.
+    """Return the statuses in a report or log, by the test's name in the set.
 
     Raises:
-        DataError: The report is none.
+        DataError: The report is invalid.
     """
     if canaries is None or not canaries.report:
         return LOG_FORMATS[instance.log_format](test_section(result.text))
@@ -238,7 +242,7 @@ def _read_statuses(
 def _judged(
     instance: Instance, statuses: Mapping[str, str], passes: Callable[[str], bool]
 ) -> ImageRun:
-    """Return the statuses of the tests of an instance, with expected failures as they count."""
+    """Select the statuses of an instance's tests; an expected failure stays XFAIL if it passes."""
     tests = (*instance.fail_to_pass, *instance.pass_to_pass)
     own_statuses = {
         test: status for test, status in statuses_of(tests, statuses).items() if status is not None
@@ -257,7 +261,7 @@ def _judged(
 def _checked(
     run: ImageRun, statuses: Mapping[str, str], canaries: Canaries | None, exit_code: int
 ) -> ImageRun:
-    """Say whether anything of a run counts."""
+    """Invalidate a run whose canaries or exit code are wrong."""
     if canaries is not None and not canaries.is_sound(statuses):
         reason = f"the tests did not run to their end (exit code {exit_code})"
         return replace(run, reason=reason, forged=True)

@@ -1,4 +1,4 @@
-"""Reading the report that pytest writes: what became of each test, by the name pytest gives it."""
+"""Parse pytest's JUnit XML report: the result of each test, by pytest's id."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from dataclasses import dataclass
 from agentgym.errors import DataError
 
 OUTCOMES = ("passed", "xfailed", "skipped", "failed", "error")
-"""What becomes of a test, from best to worst."""
+"""Outcomes of a test, from best to worst."""
 LARGEST_REPORT = 64 << 20
-"""Bytes of a report that are read; a larger one is refused."""
+"""Maximum size of a report, in bytes."""
 MOST_TAGS, MOST_ATTRIBUTES = 400_000, 1_000_000
-"""Tags and attributes of a report that is parsed: each costs much more memory than it is long."""
+"""Maximum numbers of tags and attributes: parsed, each takes far more memory than its text."""
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What became of one test."""
+    """The result of one test."""
 
     outcome: str
     """One of :data:`OUTCOMES`."""
     message: str = ""
-    """The first lines of what went wrong."""
+    """Short error message."""
     text: str = ""
-    """The whole of it, as pytest shows it."""
+    """Full error message, as pytest shows it."""
 
 
 def read_junit(content: bytes) -> dict[str, CaseResult]:
-    """Read a report written with ``-o junit_family=xunit1``.
+    """Parse a report written with ``-o junit_family=xunit1``.
 
     Args:
-        content: The file. It comes out of a box, so it may hold anything.
+        content: The report. It comes from a box, so it may contain anything.
 
     Returns:
-        What became of each test, by names such as ``tests/test_a.py::TestB::test_c[1]``. A file
-        that could not be collected stands under its own path, with the outcome ``error``.
+        The result of each test, by ids such as ``tests/test_a.py::TestB::test_c[1]``. A file that
+        could not be collected has its own path as id, and the outcome ``error``.
 
     Raises:
-        DataError: It is no such report.
+        DataError: The report is too large or invalid.
     """
     if len(content) > LARGEST_REPORT:
         raise DataError(
@@ -52,7 +52,7 @@ def read_junit(content: bytes) -> dict[str, CaseResult]:
             "got more"
         )
     try:
-        # As text, so that no other encoding hides from the parser's eyes what was looked for above.
+        # Parse text, not bytes: in another encoding, the checks above could miss "<!DOCTYPE".
         root = ET.fromstring(content.decode())
     except (ET.ParseError, ValueError) as error:
         raise DataError(f"expected a report as pytest writes it, got no XML: {error}") from error
@@ -67,19 +67,19 @@ def read_junit(content: bytes) -> dict[str, CaseResult]:
 
 
 def case_name(file: str, classname: str, name: str) -> str:
-    """Return the name that pytest gives a test, from the attributes of its report.
+    """Return pytest's id of a test, from the attributes of its ``testcase`` element.
 
     Args:
-        file: Its file, relative to the repository.
-        classname: Module and classes, with dots.
-        name: The name of the function, with its parameters.
+        file: Path of the file, relative to the repository.
+        classname: Module and classes, joined by dots.
+        name: Name of the function, with its parameters.
     """
     if not classname:  # a file that could not be collected
         return file or name.replace(".", "/") + ".py"
     module = file.removesuffix(".py").replace("/", ".")
     if file and (classname == module or classname.startswith(f"{module}.")):
         inside = classname.removeprefix(module).lstrip(".")
-    else:  # inherited from a class of another file, which is the one that the report names
+    else:  # an inherited test: the report names the file of the base class
         parts = classname.split(".")
         classes = [part for part in parts if part[:1].isupper()]
         first = parts.index(classes[0]) if classes else len(parts)
@@ -88,7 +88,7 @@ def case_name(file: str, classname: str, name: str) -> str:
 
 
 def _result(case: ET.Element) -> CaseResult:
-    """Return the worst that a report says of a test."""
+    """Return the worst result of a test in the report; set-up and tear-down add their own."""
     worst = CaseResult("passed")
     for child in case:
         if child.tag == "skipped":

@@ -1,4 +1,4 @@
-"""Make the values that published rows are graded by: run their right solutions in their images."""
+"""Make gold values: run the reference solutions of published rows in their images."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from agentgym.envs.swe.official.logs import PYTEST_NAMES, statuses_of
 from agentgym.errors import EnvFailure
 
 FAILURES = 3
-"""Rows one after the other whose boxes cannot be had, until nothing more is tried: an engine that
-is down, or a disk that is full."""
+"""Number of consecutive rows without a box after which preparation stops: the engine is down, or
+the disk is full."""
 
 
 @dataclass
 class Prepared:
-    """What became of rows."""
+    """The result of preparing rows: each dict maps ids of rows."""
 
     existing: dict[str, Gold] = field(default_factory=dict)
-    """Those that were prepared already, by their ids."""
+    """Rows that had stored values already."""
     created: dict[str, Gold] = field(default_factory=dict)
-    """Those that were prepared now."""
+    """Rows that were prepared now."""
     failed: dict[str, str] = field(default_factory=dict)
-    """Those that could not be, each with the reason."""
+    """Rows that could not be prepared, with the reason."""
     left: tuple[str, ...] = ()
-    """Those that were not tried any more."""
+    """Ids of the rows that were not tried, after too many failures."""
 
 
 def prepare(
@@ -43,17 +43,17 @@ def prepare(
     timeout: float,
     watch: Callable[[str], None] = lambda name: None,
 ) -> Prepared:
-    """Make the values of rows that have none, in their order, and store each as it is made.
+    """Make the values of all rows that have none, and store those of each row at once.
 
-    A run that was cut off goes on where it stopped.
+    So an interrupted run continues where it stopped.
 
     Args:
         instances: The rows.
-        boxes: How boxes are opened.
-        timeout: Seconds that one run of the tests may take.
-        watch: Told the id of each row before it is looked for.
+        boxes: Opens boxes.
+        timeout: Time limit of one run of the tests, in seconds.
+        watch: Called with the id of each row before it is processed.
     """
-    rows, result, row = list(instances), Prepared(), 0
+    rows, result, consecutive_failures = list(instances), Prepared(), 0
     for position, instance in enumerate(rows):
         watch(instance.id)
         stored = load_gold(instance)
@@ -64,12 +64,12 @@ def prepare(
             gold = make_gold(boxes, instance, timeout)
         except EnvFailure as problem:
             result.failed[instance.id] = str(problem)
-            row += 1
-            if row == FAILURES:
+            consecutive_failures += 1
+            if consecutive_failures == FAILURES:
                 result.left = tuple(instance.id for instance in rows[position + 1 :])
                 break
             continue
-        row = 0
+        consecutive_failures = 0
         if save_gold(instance, gold) is None:
             result.failed[instance.id] = "the cache cannot be written: set AGENTGYM_CACHE"
         else:
@@ -78,15 +78,18 @@ def prepare(
 
 
 def make_gold(boxes: Boxes, instance: Instance, timeout: float) -> Gold:
-    """Run the right solution of a row, and return what is known of it.
+    """Run the reference solution of a row, and return the values that its blinded tests see.
 
     Args:
-        boxes: How boxes are opened.
-        instance: The instance, whose source is an image.
-        timeout: Seconds that one run of the tests may take.
+        boxes: Opens boxes.
+        instance: The instance; its source must be an image.
+        timeout: Time limit of one run of the tests, in seconds.
+
+    Returns:
+        The values. If the row cannot be graded by values, there are none, and ``reason`` says why.
 
     Raises:
-        EnvFailure: A box cannot be opened, or the right solution does not fit.
+        EnvFailure: A box cannot be opened, or the reference solution does not apply.
     """
     with boxes.open(instance) as box:
         initial_changes = box.changes()
@@ -121,10 +124,10 @@ def make_gold(boxes: Boxes, instance: Instance, timeout: float) -> Gold:
 
 
 def _plain(boxes: Boxes, instance: Instance, solution: Changes, timeout: float) -> Gold:
-    """Return what the row's own command tells of its right solution."""
+    """Return the result of the row's own test command on its reference solution."""
     gold = Gold()
     run = run_in_image(boxes, instance, solution, timeout, trusted=True)
-    if run.forged:  # nobody has forged anything: the command does not take canaries along
+    if run.forged:  # the solution forges nothing, so the command does not run canaries
         gold = Gold(reported=False)
         run = run_in_image(boxes, instance, solution, timeout, gold=gold, trusted=True)
     grade = grade_run(instance, run)

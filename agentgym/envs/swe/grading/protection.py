@@ -1,4 +1,5 @@
-"""Which of an agent's changes count: edits of the source, not what decides how tests run."""
+"""Select the changes of an agent that count: edits of source files, but not of files that affect
+how tests run."""
 
 from __future__ import annotations
 
@@ -23,29 +24,29 @@ PROTECTED = (
 )  # fmt: skip
 """Patterns of files whose changes never count."""
 LARGEST_EDIT = 1 << 20
-"""Most bytes of a file that an edit may leave; source files are smaller."""
+"""Maximum size of a changed file, in bytes; source files are smaller."""
 LARGEST_EDITS = 8 << 20
-"""Most bytes of all edits together."""
+"""Maximum total size of all changed files, in bytes."""
 SOURCE_ROOTS = ("src", "lib")
-"""Folders of the top level that Python looks for modules in, as it does in the top level itself."""
+"""Top-level folders that are on the import path, like the top level itself."""
 MOST_EDITS = 500
-"""Most files that edits may change."""
+"""Maximum number of changed files that count."""
 
 Changes = Mapping[str, "bytes | None"]
-"""Files by relative path; None stands for what was deleted."""
+"""Content of changed files by relative path; None: deleted."""
 
 
 class Edits(NamedTuple):
-    """An agent's changes, sorted."""
+    """An agent's changes, divided into those that count and the others."""
 
     counted: dict[str, bytes | None]
-    """What goes into the tree that is graded."""
+    """Changes that are graded: content by path; None: deleted."""
     ignored: tuple[str, ...]
     """Paths whose changes do not count."""
 
     @property
     def digest(self) -> str:
-        """Hash of what counts; empty if nothing does."""
+        """Hash of the changes that count; empty if none do."""
         state = hashlib.blake2b(digest_size=16)
         for path in sorted(self.counted):
             content = self.counted[path]
@@ -63,15 +64,14 @@ def source_edits(
 ) -> Edits:
     """Sort an agent's changes into those that count and those that do not.
 
-    A new file counts only inside a folder of the top level, or of one of :data:`SOURCE_ROOTS`, that
-    holds Python files already and is no folder of tests: a new module or package beside them would
-    come before those of the standard library.
+    A new file counts only inside an existing package, that is, a folder with Python files in the
+    top level or in one of :data:`SOURCE_ROOTS`. A new module or package beside those would shadow
+    modules of the standard library.
 
     Args:
-        changes: Files under the repository that differ from the pristine tree.
-        pristine: Paths of the files that the repository has; empty where nobody knows them, and
-            then every place is as good.
-        allowed: Paths that the right solution changes, which count wherever they lie.
+        changes: Files of the repository that differ from the original.
+        pristine: Paths of all original files; empty if unknown, and then new files count anywhere.
+        allowed: Paths that the reference solution changes; they count even if protected.
         further: Patterns of further protected files.
     """
     packages = {_package(path) for path in pristine if path.endswith(".py")} - {""}
@@ -98,8 +98,8 @@ def source_edits(
 
 
 def is_protected(path: str, further: Collection[str] = ()) -> bool:
-    """Return whether a file decides how tests run, so that changes of it never count."""
-    # The case is ignored, as file systems may.
+    """Return whether a file affects how tests run, so that its changes do not count."""
+    # Ignore the case, as some file systems do.
     low = path.lower()
     return any(fnmatchcase(low, pattern) for pattern in PROTECTED) or any(
         fnmatchcase(path, pattern) for pattern in further
@@ -109,15 +109,15 @@ def is_protected(path: str, further: Collection[str] = ()) -> bool:
 def fixed_files(
     files: Changes, further: Collection[str] = ()
 ) -> tuple[dict[str, bytes], list[str]]:
-    """Return which files the source under test shall not change, and which folders hold no others.
+    """Return the files and folders that the source under test must not change, to mount read-only.
 
     Args:
-        files: All files of the repository as it is graded; None for what is not there.
+        files: All files of the graded repository; None: deleted.
         further: Patterns of further protected files.
 
     Returns:
-        Tests and what Python loads for them, by path; folders of the top level that hold nothing
-        that is not protected, so that nothing can be added there either.
+        Protected Python files, and all files of the folders: content by path; and the top-level
+        folders with protected files only, which are mounted whole so that nothing can be added.
     """
     existing = {path: content for path, content in files.items() if content is not None}
     tops = {path.partition("/")[0] for path in existing if "/" in path}
@@ -133,13 +133,13 @@ def fixed_files(
 
 
 def _package(path: str) -> str:
-    """Return the folder of importable modules that a file is part of; empty if it is one itself."""
+    """Return the top-level package of a file as a path; empty for a top-level module."""
     parts = path.split("/")
     depth = 2 if parts[0] in SOURCE_ROOTS else 1
     return "/".join(parts[:depth]) if len(parts) > depth else ""
 
 
 def _plain(path: str) -> bool:
-    """Return whether a path is relative, stays below the repository and has one way to write it."""
+    """Return whether a path is relative, normalised and inside the repository."""
     parts = path.split("/")
     return not {"", ".", ".."} & set(parts) and "\0" not in path

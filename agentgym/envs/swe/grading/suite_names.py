@@ -1,4 +1,4 @@
-"""Names that the authors of a suite could have given: made of the words of those they gave."""
+"""Generate test names that look like those of a suite, by recombining the words of its names."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from collections.abc import Collection, Iterable
 from agentgym.support.random_stream import Stream
 
 TRIES = 100
-"""Names that are made before a known one gets a number."""
+"""Number of attempts before an existing name gets a numeric suffix instead."""
 _WORDS = re.compile(r"_*(?:[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+)|_+")
 
 
 def another_name(stream: Stream, examples: Iterable[str], excluded: Collection[str]) -> str:
-    """Return a new name: it begins as one of the known names and ends as another.
+    """Return a new name that begins like one of the examples and ends like another.
 
-    It has no more words than the longer of the two and no fewer than the shorter, so neither its
-    words nor its length tell it from them.
+    Its number of words is between those of the two, so neither its words nor its length
+    distinguish it from them.
 
     Args:
-        stream: Decides which.
+        stream: Source of randomness.
         examples: Names of one kind, such as ``test_empty_text`` or ``TestParser``.
-        excluded: Names that it must not be.
+        excluded: Names that must not be returned.
     """
     names = sorted(set(examples)) or ["test_value"]
     for _ in range(TRIES):
         first, last = (_WORDS.findall(stream.choice(names)) for _ in range(2))
         if not first or not last:
             continue
-        # The first word stands for what pytest looks for.
+        # Keep the first word: it is the prefix by which pytest finds tests.
         words = first[: stream.between(1, len(first))] + last[stream.between(1, len(last)) :]
         fits = min(len(first), len(last)) <= len(words) <= max(len(first), len(last))
         twice = any(word == next_word for word, next_word in itertools.pairwise(words))

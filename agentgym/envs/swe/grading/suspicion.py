@@ -1,4 +1,4 @@
-"""Names in the lines that an agent wrote which honest source seldom needs."""
+"""Flag names in an agent's new lines that honest source seldom needs, such as ``sys._getframe``."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _NAMES = re.compile(
     r"|\b__import__\b|\bimportlib\b|\b(?:eval|exec|compile)\("
 )
 MOST_FLAGS = 20
-"""Most flags that are reported."""
+"""Maximum number of flags in a report."""
 
 
 def suspicious_edits(edits: Changes, before: Mapping[str, bytes]) -> tuple[str, ...]:
-    """Return ``path: name`` for suspicious names in lines that were not there before.
+    """Return the suspicious names in new lines, as ``path: name``.
 
-    It is a hint for people who read results, no proof: the names have honest uses, and a cheat can
-    be written without them.
+    They are hints for people who read results, not proof: the names have honest uses, and a cheat
+    can do without them.
 
     Args:
         edits: The files that an agent changed.
-        before: The files as they were, as far as they are known.
+        before: The files before, as far as they are known.
     """
     flags: list[str] = []
     for path in sorted(edits):

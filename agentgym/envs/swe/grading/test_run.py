@@ -1,4 +1,4 @@
-"""Running a repository's tests in a box, and what became of them."""
+"""Run a repository's tests in a box and read the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agentgym.envs.swe.grading.junit import OUTCOMES, CaseResult, read_junit
 from agentgym.errors import DataError
 
-if TYPE_CHECKING:  # the judge of exported tasks has no sandboxes, and brings a box of its own
+if TYPE_CHECKING:  # the judge of exported tasks contains this module, but no sandboxes
     from agentgym.sandbox.base import Sandbox
 
 ARGUMENTS = (
@@ -26,39 +26,39 @@ ARGUMENTS = (
     "-Wignore",
     "--tb=short",
 )
-"""How pytest runs: without the repository's own configuration, to the end whatever fails."""
+"""Arguments of pytest: ignore the repository's configuration, and run all tests to the end."""
 
 
 @dataclass(frozen=True)
 class FileRun:
-    """What came of one process with the tests of a file."""
+    """The result of one pytest process."""
 
     results: Mapping[str, CaseResult]
-    """What became of each test; empty if there is no report."""
+    """Result of each test, by id; empty without a valid report."""
     exit_code: int
-    """How pytest ended."""
+    """Exit code of pytest."""
 
 
 @dataclass(frozen=True)
 class TestRun:
-    """What came of one run of the tests."""
+    """The result of a run of tests, in one or several processes."""
 
-    __test__ = False  # pytest takes names like this one for tests
+    __test__ = False  # pytest would collect the class because of its name
 
     parts: tuple[FileRun, ...]
-    """Each process, in order; none if the run was broken off."""
+    """Result of each process, in order; empty if the run broke off."""
     exit_code: int
-    """How it ended: as pytest does where all processes ran."""
+    """Largest exit code of the processes; if the run broke off, the command's, or 3 for 0."""
     timed_out: bool
-    """Whether it took too long."""
+    """Whether it was killed at the time limit."""
     output: str
-    """What it printed."""
+    """Output of all processes."""
     seconds: float
-    """How long it took."""
+    """Duration in seconds."""
 
     @property
     def results(self) -> Mapping[str, CaseResult]:
-        """What became of each test; of one that ran in two processes the worse."""
+        """Result of each test, by id; the worse one of a test that ran in several processes."""
         cases: dict[str, CaseResult] = {}
         for part in self.parts:
             for name, case in part.results.items():
@@ -71,7 +71,7 @@ class TestRun:
 
     @property
     def passed(self) -> frozenset[str]:
-        """The tests that passed."""
+        """Ids of the tests that passed."""
         return frozenset(
             name for name, result in self.results.items() if result.outcome == "passed"
         )
@@ -86,19 +86,22 @@ def run_tests(
     timeout: float,
     env: Mapping[str, str] | None = None,
 ) -> TestRun:
-    """Run tests of the repository in a box, in processes that one watches which imports no source.
+    """Run tests of the repository in a box.
+
+    The pytest processes are children of `agentgym.envs.swe.grading.runner`, which never imports
+    source under test and alone reports the results.
 
     Args:
-        box: A box that holds the repository, and keeps enough of an output for the reports.
-        tests: Files, folders or names of tests; all that pytest finds if empty.
-        along: Files that run in every process too.
-        apart: Whether the tests of each file run in a process of their own, which costs about
-            80 ms of processor time for each.
-        timeout: Seconds after which everything is stopped.
-        env: Further variables.
+        box: A box with the repository, whose output limit is large enough for the reports.
+        tests: Files, folders or ids of tests; empty: all that pytest finds.
+        along: Files or ids of tests to run additionally in every process.
+        apart: Whether the tests of each file run in their own process, which takes about 80 ms of
+            CPU time per file.
+        timeout: Time limit of the whole run, in seconds.
+        env: Additional environment variables.
 
     Returns:
-        What came of it. A report that is missing or no report is an empty one.
+        The result. A process with a missing or invalid report has no results.
     """
     groups = [[*group, *along] for group in (by_file(tests) if apart else [tests])]
     words = ("python3", "-c", _runner(), json.dumps(ARGUMENTS), json.dumps(groups))
@@ -112,7 +115,7 @@ def run_tests(
 
 
 def by_file(tests: Sequence[str]) -> list[list[str]]:
-    """Return tests by their files, in order; one list for all if some are no tests of a file."""
+    """Group tests by file, in order; a single group if some are folders or there are none."""
     files: dict[str, list[str]] = {}
     for test in tests:
         files.setdefault(test.partition("::")[0], []).append(test)
@@ -122,12 +125,12 @@ def by_file(tests: Sequence[str]) -> list[list[str]]:
 
 @cache
 def _runner() -> str:
-    """Return the program that runs in the box; as an argument nothing there can change it."""
+    """Return the runner's source; passed as an argument, so nothing in the box can change it."""
     return Path(__file__).with_name("runner.py").read_text("utf-8")
 
 
 def _parts(text: str, count: int) -> tuple[tuple[FileRun, ...], str]:
-    """Read what the runner printed: every process, and what all of them printed."""
+    """Parse the output of the runner; return the result of every process and their joint output."""
     try:
         runs = json.loads(text)
         if len(runs) != count:

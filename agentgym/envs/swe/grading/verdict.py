@@ -1,4 +1,4 @@
-"""From the status of every test to FULL, PARTIAL or NO."""
+"""`Grade`, and the rules that turn the statuses of tests into FULL, PARTIAL or NO."""
 
 from __future__ import annotations
 
@@ -11,60 +11,65 @@ from agentgym.envs.swe.grading.protection import is_protected
 from agentgym.envs.swe.instance import Instance
 from agentgym.envs.swe.runtime import WORKDIR
 
-if TYPE_CHECKING:  # the judge of exported tasks asks without boxes
+if TYPE_CHECKING:  # the judge of exported tasks contains this module, but no boxes
     from agentgym.envs.swe.held_out.judge import HeldOutResult
 
 PASSED, SKIPPED, XFAIL, FAILED = "PASSED", "SKIPPED", "XFAIL", "FAILED"
-"""What can become of a test, as far as it matters here."""
+"""Statuses of a test."""
 FULL, PARTIAL, NO = "FULL", "PARTIAL", "NO"
-"""Everything fixed and nothing broken; something fixed and nothing broken; all else."""
+"""Verdicts: FULL if all tests are fixed and none is broken; PARTIAL if some are fixed and none is
+broken; otherwise NO."""
 
 LOG, LOG_CANARIES, REPORT, BLINDED, HELD_OUT = (
     "log alone", "log with canaries", "report with canaries", "blinded values", "held-out answers",
 )  # fmt: skip
-"""What a verdict may rest on: what the tests' command printed; the same with two tests in it that
-must come out as known; a report of every test with those two; besides that values of the hidden
-tests, whose expectations lie on the host alone; besides a report, answers to held-out questions."""
+"""Evidence of a verdict: the log of the test command; a log with two canaries,
+tests whose outcomes are known; a report of every test with canaries; in addition, values of blinded
+tests, whose expected values only the host has; or, in addition to a report, answers to held-out
+questions."""
 
 
 @dataclass(frozen=True)
 class Grade:
-    """How good a solution is."""
+    """The grade of a submission."""
 
     verdict: str
     """``FULL``, ``PARTIAL`` or ``NO``."""
     fixed: tuple[str, ...] = ()
-    """Tests that failed before and pass now."""
+    """Tests of FAIL_TO_PASS that pass."""
     unfixed: tuple[str, ...] = ()
-    """Tests that still fail."""
+    """Tests of FAIL_TO_PASS that still fail."""
     broken: tuple[str, ...] = ()
-    """Tests that passed before and do not any longer."""
+    """Tests of PASS_TO_PASS that no longer pass."""
     tampered: bool = False
-    """Whether the run of the tests was interfered with; then nothing counts."""
+    """Whether the run of the tests was tampered with; then nothing counts."""
     reason: str = ""
-    """What kept the tests from being judged, for people; empty where nothing did."""
+    """Why the tests could not decide, for people; empty if they could."""
     suspicious: tuple[str, ...] = ()
-    """``path: name`` of suspicious names in what was written."""
+    """Suspicious names in new lines, as ``path: name``."""
     ignored: tuple[str, ...] = ()
-    """Files whose changes did not count."""
+    """Paths of the files whose changes did not count."""
     evidence: str = ""
-    """What the verdict rests on, such as :data:`BLINDED`; empty where no test was run."""
+    """Evidence of the verdict, such as :data:`BLINDED`; empty if no test was run."""
     blinded: float = 0.0
-    """Share of the tests of FAIL_TO_PASS whose values were compared on the host."""
+    """Share of FAIL_TO_PASS whose values were compared on the host, from 0 to 1."""
     belied: bool = False
-    """Whether a report says FULL, and values of blinded tests are others."""
+    """Whether the report says FULL, but blinded tests saw wrong values."""
     held_out: HeldOutResult | None = None
-    """What came of the held-out questions; None where none were asked, since there are none or
-    the visible tests had decided already."""
+    """Result of the held-out questions; None if none were asked, because there are none or the
+    tests already failed."""
 
     @property
     def cheated(self) -> bool:
-        """Whether all tests passed, and a held-out answer or a blinded value was wrong."""
+        """Whether all tests passed, but a held-out answer or a blinded value was wrong."""
         return self.belied or (self.held_out is not None and not self.held_out.right)
 
     @property
     def potential(self) -> float:
-        """phi: the share of tests that were fixed; 0 as soon as one is broken, or they deceive."""
+        """The potential phi: the share of FAIL_TO_PASS that is fixed, from 0 to 1.
+
+        It is 0 if a test is broken, the run was tampered with, or the tests passed by cheating.
+        """
         if self.broken or self.tampered or self.cheated:
             return 0.0
         total = len(self.fixed) + len(self.unfixed)
@@ -72,17 +77,17 @@ class Grade:
 
 
 def judge(instance: Instance, statuses: Mapping[str, str], *, lenient: bool = False) -> Grade:
-    """Compare the tests of an instance with what became of them.
+    """Return the grade that the statuses of an instance's tests give.
 
     The rules are those of SWE-bench's harness (``swebench/harness/grading.py``): FULL if every test
     of FAIL_TO_PASS passes and none of PASS_TO_PASS is broken, PARTIAL if some do and none is, else
-    NO. A test that is missing fails; one of PASS_TO_PASS may be skipped.
+    NO. A missing test counts as failed; tests of PASS_TO_PASS may be skipped.
 
     Args:
         instance: The instance.
-        statuses: What became of each test.
-        lenient: Whether an expected failure (XFAIL) passes, as it does there: only where it is
-            known that the right solution has it, since source under test can raise it too.
+        statuses: Status of each test, by id.
+        lenient: Whether XFAIL counts as passed, as in SWE-bench. Source under test can cause an
+            XFAIL, so the caller has to check that the reference solution has it, too.
     """
     good = {PASSED, XFAIL} if lenient else {PASSED}
     accepted = {*good, SKIPPED}
@@ -96,7 +101,7 @@ def judge(instance: Instance, statuses: Mapping[str, str], *, lenient: bool = Fa
 
 
 def nothing_done(instance: Instance, reason: str = "nothing of the source was changed") -> Grade:
-    """Return the grade of a repository as it was."""
+    """Return the grade of an unchanged repository, or of a run that proves nothing."""
     return Grade(NO, unfixed=instance.fail_to_pass, reason=reason)
 
 
@@ -105,10 +110,10 @@ def unsound(instance: Instance, claimed: Grade, reason: str) -> Grade:
 
     Args:
         instance: The instance.
-        claimed: What the run would be worth.
-        reason: What is known of it, for people.
+        claimed: The grade that the run would have with right canaries.
+        reason: The reason if the run broke off rather than was tampered with, for people.
     """
-    if claimed.fixed:  # A run that merely broke off has nothing good to report.
+    if claimed.fixed:  # A run that merely broke off would not report fixed tests.
         return replace(
             nothing_done(instance, "the run of the tests was tampered with"), tampered=True
         )
@@ -116,9 +121,9 @@ def unsound(instance: Instance, claimed: Grade, reason: str) -> Grade:
 
 
 def status_of(test: str, case: CaseResult) -> str:
-    """Return what became of a test; what the source under test skips has failed.
+    """Return the status of a test; a skip that the source under test raises is a failure.
 
-    A test may say that it does not apply here; the source may not say so for it.
+    A test may skip itself where it does not apply, but the source must not do so in its place.
     """
     place = case.text.partition(":")[0].removeprefix(f"{WORKDIR}/")
     is_own = place == test.partition("::")[0] or is_protected(place) or not place.endswith(".py")
