@@ -1,4 +1,4 @@
-"""Experts: the one that applies the right solution, and one that looks first."""
+"""Experts: the oracle applies the reference solution; the developer also runs tests and looks."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ EXPERTS: Mapping[str, Callable[[], Expert]] = {
     "oracle": OracleExpert,
     "developer": DeveloperExpert,
 }
-"""Name of an expert -> what makes it."""
+"""Name of an expert -> its factory."""

@@ -1,4 +1,4 @@
-"""What experts have in common: they look at a repository and say what is left to do."""
+"""The interface of experts: plan the remaining commands of an episode."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from agentgym.envs.swe.instance import Instance
 
 
 class Expert(ABC):
-    """Knows what to do in every state of an episode that is not over."""
+    """Plans the rest of an episode from any state in which it is not over."""
 
     @abstractmethod
     def plan(self, instance: Instance, state: SWEState) -> Sequence[SWECommand] | None:
-        """Return what is left to do, the submission included.
+        """Return the remaining commands, including the submission.
 
         Args:
             instance: The instance.
             state: The state of the running episode.
 
         Returns:
-            The commands in order; None if the repository was changed so that nothing helps.
+            The commands in order; None if the changes so far cannot be repaired.
         """

@@ -1,4 +1,4 @@
-"""The expert that shows how a person goes about it: run the tests, look at the place, repair it."""
+"""The expert that works like a person: run the tests, view the code, edit it, test again."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.trees import contents
 
 MOST_TESTS = 3
-"""Most test files that are run at once."""
+"""Maximum number of test files in a command."""
 AROUND = 20
-"""Lines that are shown before and after a place."""
+"""Number of lines to view before and after an edit."""
 
 
 class DeveloperExpert(Expert):
-    """Runs the tests that fail, views what it is about to change, changes it, and runs them again.
+    """Runs the failing tests, views the code, edits it, and runs the tests again.
 
-    It knows the solution, as the oracle does, but what it does can be imitated: every edit follows
-    a look at the place.
+    It knows the solution, like the oracle, but a policy can learn from its actions: every edit of a
+    file follows a view of it.
     """
 
     def __init__(self) -> None:
         self._oracle = OracleExpert()
 
     def plan(self, instance: Instance, state: SWEState) -> Sequence[SWECommand] | None:
-        """Return what is left to do, the submission included."""
+        """Return the remaining commands, including the submission."""
         solution = self._oracle.plan(instance, state)
         if solution is None or not isinstance(instance.source, FolderSource):
             return solution
         tests = self._tests(instance)
         test_command = tests.write()
         changes = solution[:-1]
-        # Before the first change once, and after the last one once more.
+        # Run the tests once before the first change, and again after the last one.
         first = [tests] if changes and test_command not in state.commands else []
         last = [tests] if changes or state.commands[-1:] != (test_command,) else []
         return [*first, *self._looks(instance, state, changes), *changes, *last, solution[-1]]
@@ -43,7 +43,7 @@ class DeveloperExpert(Expert):
     def _looks(
         self, instance: Instance, state: SWEState, changes: Sequence[SWECommand]
     ) -> Iterator[SWECommand]:
-        """Yield a look at the first place of each file that is to be changed and was not yet."""
+        """Yield a view of the first edit's surroundings in each file that is not changed yet."""
         assert isinstance(instance.source, FolderSource)
         before, visited = contents(instance.source), set(state.edits.counted)
         for change in changes:
@@ -57,9 +57,9 @@ class DeveloperExpert(Expert):
                 yield look
 
     def _tests(self, instance: Instance) -> SWECommand:
-        """Return the command that runs the files of the tests that fail, so far as one sees them.
+        """Return the command that runs the files of the failing tests.
 
-        Hidden tests are not there to be run.
+        Hidden files are left out; without any visible file, the command runs all tests.
         """
         assert isinstance(instance.source, FolderSource)
         before = contents(instance.source)

@@ -1,4 +1,4 @@
-"""The expert that knows the right solution and applies it through the actions."""
+"""The expert that applies the reference solution through the actions."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from agentgym.envs.swe.trees import contents
 from agentgym.support.caching import BoundedCache
 
 LONGEST = 24_000
-"""Most characters of a command that rewrites a file: less than what an action may have."""
+"""Maximum length of a command, in characters: less than that of an action."""
 _HEREDOC = "AGENTGYM_PATCH"
 
 Steps = Sequence[tuple[SWECommand, "bytes | None"]]
-"""Commands that change a file, each with the content that it leaves."""
+"""Commands that change a file, each with the file's content after it; None: deleted."""
 
 
 class OracleExpert(Expert):
-    """Applies the right solution piece by piece with ``edit``, then submits.
+    """Applies the reference solution hunk by hunk with ``edit``, then submits.
 
-    A repository in an image is patched by one command with ``git apply``. Where the policy has
-    changed a file in another way the file is first written as it should be.
+    A repository in an image is patched with one ``git apply``. A file that the policy has changed
+    in another way is rewritten as a whole.
     """
 
     def __init__(self) -> None:
         self._steps: BoundedCache[str, Mapping[str, Steps]] = BoundedCache(4096)
 
     def plan(self, instance: Instance, state: SWEState) -> Sequence[SWECommand] | None:
-        """Return what is left to do, the submission included."""
+        """Return the remaining commands, including the submission."""
         submit = SWECommand(SUBMIT)
         if not isinstance(instance.source, FolderSource):
             patch = _git_apply(instance.patch)
@@ -59,8 +59,8 @@ class OracleExpert(Expert):
         return [*left, submit]
 
     def _of(self, instance: Instance) -> Mapping[str, Steps]:
-        """Return the steps of an instance by file."""
-        # The id alone could be that of another set.
+        """Return the steps of an instance, by file."""
+        # The id alone is not a key: instances of other sets may have the same.
         steps = self._steps.get(instance.id + instance.patch)
         if steps is None:
             steps = self._steps.put(instance.id + instance.patch, dict(_steps(instance)))
@@ -70,7 +70,7 @@ class OracleExpert(Expert):
 def _remaining(
     path: str, steps: Steps, before: bytes | None, now: bytes | None
 ) -> list[SWECommand] | None:
-    """Return the commands that are left for one file; None if there are none that could help."""
+    """Return the remaining commands for one file; None if it would have to be too long."""
     states = [before, *(content for _, content in steps)]
     if now in states:
         done = len(states) - 1 - states[::-1].index(now)
@@ -80,7 +80,7 @@ def _remaining(
 
 
 def _steps(instance: Instance) -> Iterator[tuple[str, Steps]]:
-    """Yield how each file of the solution is changed."""
+    """Yield the path and steps of each file of the solution."""
     assert isinstance(instance.source, FolderSource)
     before = contents(instance.source)
     after = apply_diff(instance.patch, before.get)
@@ -94,13 +94,13 @@ def _steps(instance: Instance) -> Iterator[tuple[str, Steps]]:
         if file_steps is None:
             command = rewritten(path, content)
             if command is None:
-                continue  # A file of this size is no source; the tests will tell.
+                continue  # Hardly source at this size; if it matters, the tests will fail.
             file_steps = [(command, content)]
         yield path, file_steps
 
 
 def _edits(diff: FileDiff, content: bytes) -> Steps | None:
-    """Write the hunks of a diff as edits of pieces that occur once; None where one does not."""
+    """Convert the hunks of a diff to edits; None if a piece does not occur exactly once."""
     steps: list[tuple[SWECommand, bytes | None]] = []
     shift = 0
     try:
@@ -122,9 +122,9 @@ def _edits(diff: FileDiff, content: bytes) -> Steps | None:
 
 
 def _narrowed(hunk: Hunk, text: str) -> tuple[str, str]:
-    """Return what a hunk changes, with as few of the lines around it as make it unique.
+    """Reduce a hunk to the changed lines and the fewest context lines that make them unique.
 
-    The line break at the end of both pieces is left out, as a person would.
+    The trailing line break of both pieces is dropped, as a person would.
     """
     old, new = list(hunk.old), list(hunk.new)
     head = tail = 0
@@ -143,7 +143,7 @@ def _narrowed(hunk: Hunk, text: str) -> tuple[str, str]:
 
 
 def _create_file(path: str, content: bytes) -> Steps | None:
-    """Write a new file as an edit of nothing."""
+    """Return the step that creates a file by an edit with an empty piece, or None."""
     try:
         command = SWECommand(EDIT, path, "", content.decode())
     except UnicodeDecodeError:
@@ -152,14 +152,14 @@ def _create_file(path: str, content: bytes) -> Steps | None:
 
 
 def rewritten(path: str, content: bytes | None) -> SWECommand | None:
-    """Return the command that gives a file its content, or removes it; None if it is too long."""
+    """Return the command that writes or (None) deletes a file; None if it is too long."""
     if content is None:
         return SWECommand(BASH, f"rm -f -- {shlex.quote(path)}")
     text = base64.b64encode(content).decode()
     if len(text) > LONGEST:
         return None
     name, folder = shlex.quote(path), shlex.quote(posixpath.dirname(path) or ".")
-    # What stands in its place goes first: a link there would be followed.
+    # Remove the file first: writing to a symbolic link would change its target.
     return SWECommand(
         BASH, f"rm -rf -- {name}; mkdir -p -- {folder}; echo {text} | base64 -d > {name}"
     )
@@ -172,7 +172,7 @@ def _git_apply(patch: str) -> SWECommand:
 
 
 def _writable(command: SWECommand) -> bool:
-    """Return whether a command is read as itself."""
+    """Return whether a command is short enough, and is parsed as itself."""
     text = command.write()
     if len(text) > LONGEST:
         return False

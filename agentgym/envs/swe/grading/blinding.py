@@ -1,12 +1,12 @@
-"""Tests without their expectations: what an assert compares with is cut out, the rest looks.
+"""Blind tests: remove the expected values, and record the actual values instead of comparing.
 
-``assert f(x) == y`` becomes a look at ``f(x)``, and ``with pytest.raises(E)`` one at whatever is
-raised. What held only the expected side goes too: columns of ``parametrize``, whose ids become
-numbers, and names that are assigned literals. All else stays as it is, fixtures and marks
-included, so pytest runs the file as it ran the original. Which side is the expectation is the rule
-of :mod:`agentgym.envs.swe.held_out.programs`.
+``assert f(x) == y`` becomes a call that records ``f(x)``, a "look", and ``with pytest.raises(E)``
+one that records whatever is raised. Data used only for the expected side is removed, too: columns of
+``parametrize``, whose ids become numbers, and names with literal values. Everything else,
+including fixtures and marks, stays, so pytest runs the file like the original. Which side is the
+expected one is decided as in :mod:`agentgym.envs.swe.held_out.programs`.
 
-An assert whose expectation cannot be cut, such as one that calls both sides, becomes a look at
+An assert whose expectation cannot be separated, such as one with calls on both sides, records
 whether it holds; calls of helpers (``assert_allclose``, mocks) stay as they are.
 """
 
@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from agentgym.envs.swe.held_out.programs import UnittestAsserts, is_rich, method_of_self
 
 MODULE = "agentgym_looks"
-"""The module that blinded tests import: what it offers is in :mod:`.looks`."""
+"""Name under which blinded tests import :mod:`.looks`."""
 LOOK, CAUGHT, ENDED = "_agentgym_look", "_agentgym_caught", "_agentgym_ended"
 _ERROR = "_agentgym_error"
 _TOLERANT = ("assertAlmostEqual", "assertNotEqual", "assertNotAlmostEqual")
@@ -32,10 +32,13 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def blind(text: str) -> str:
-    """Return a file of tests without its expectations; empty if none can be cut out.
+    """Return the blinded version of a test file.
 
     Args:
-        text: The file. One that this Python cannot read gives nothing.
+        text: The file.
+
+    Returns:
+        The new text; empty if no test can be blinded, or this Python cannot parse the file.
     """
     try:
         tree = ast.parse(text)
@@ -65,7 +68,7 @@ def blind(text: str) -> str:
 
 
 def _first(body: Sequence[ast.stmt]) -> int:
-    """Return where the first import of a module may stand."""
+    """Return the index in a module's body at which an import may be inserted."""
     for place, node in enumerate(body):
         future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
         if not future and not _is_docstring(node):
@@ -78,9 +81,10 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _blinded(node: Function, literals: Collection[str]) -> tuple[Function | None, set[str]]:
-    """Return a test that looks, and the names of literals of its module that it lost.
+    """Return a blinded test, and the module's literals that it no longer uses.
 
-    None stands for a test that cannot look: it yields, or asserts nothing.
+    The test is None if it cannot be blinded, because it yields or asserts nothing. The loop
+    removes a candidate and starts again if the blinded body still needs its value.
     """
     if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(node)):
         return None, set()
@@ -116,30 +120,30 @@ def _blinded(node: Function, literals: Collection[str]) -> tuple[Function | None
 
 
 class _Looking(ast.NodeTransformer):
-    """Asserts of one test into looks.
+    """Replaces the asserts of one test by calls that record values.
 
     Args:
-        candidates: Names that may be expectations: columns of ``parametrize``, and literals.
-        computed: Names that the test itself computes, each with the names that it does so from.
+        candidates: Names that may be expected values: columns of ``parametrize``, and literals.
+        computed: Name that the test computes -> the names that it is computed from.
     """
 
     def __init__(self, candidates: Collection[str], computed: Mapping[str, set[str]]) -> None:
         self._candidates, self._computed = candidates, computed
         self.count = 0
-        """Looks."""
+        """Number of inserted calls."""
         self.cut: set[str] = set()
-        """Candidates that expectations named."""
+        """Candidates that occurred in removed expectations."""
         self.shared: set[str] = set()
-        """Those of them that also stand on the side that is looked at, as in a round trip."""
+        """Those of ``cut`` that also occur in the recorded value, as in a round trip."""
 
     def changed(self, statement: ast.stmt) -> list[ast.stmt]:
-        """Return what takes the place of a statement."""
+        """Return the replacement of a statement."""
         visited = self.visit(statement)
         changed = visited if isinstance(visited, list) else [visited]
         return [part for part in changed if isinstance(part, ast.stmt)]
 
     def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
-        """Leave functions and classes inside of a test alone."""
+        """Leave functions and classes inside a test unchanged."""
         if isinstance(node, _INNER):
             return node
         result: ast.AST | list[ast.stmt] = super().visit(node)
@@ -180,7 +184,7 @@ class _Looking(ast.NodeTransformer):
         yield ast.Expr(ast.Call(ast.Name(LOOK, ast.Load()), [value], []))
 
     def _value(self, test: ast.expr) -> ast.expr | None:
-        """Return the side of a comparison that is none of expectation; None if there is not one."""
+        """Return the actual side of a comparison, or None if it is not clear which side that is."""
         if (
             not isinstance(test, ast.Compare)
             or len(test.ops) != 1
@@ -212,7 +216,7 @@ class _Looking(ast.NodeTransformer):
 
 
 def _computed(node: Function, fixtures: Collection[str]) -> dict[str, set[str]]:
-    """Return the names that a test binds to more than a literal, and what each is made from."""
+    """Return the names that a test computes, each with the names in its assignments."""
     names = _bound(node) - _literals(node.body) - set(fixtures)
     sources: dict[str, set[str]] = {name: set() for name in names}
     for part in ast.walk(node):
@@ -241,7 +245,7 @@ def _loaded(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _literals(body: Sequence[ast.stmt]) -> set[str]:
-    """Return the names that are bound once among statements, at their top level, to literals."""
+    """Return the names that statements bind exactly once, at their top level, to a literal."""
     times = Counter(name for statement in body for name in _stores(statement))
     return {
         statement.targets[0].id
@@ -256,14 +260,14 @@ def _literals(body: Sequence[ast.stmt]) -> set[str]:
 
 
 def _stores(node: ast.AST) -> Iterator[str]:
-    """Yield a name each time that it is bound or changed in place."""
+    """Yield a name once for every time that it is bound or deleted."""
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
             yield part.id
 
 
 def _remove(body: list[ast.stmt], names: Collection[str]) -> None:
-    """Take out the statements that bind literals to names."""
+    """Remove the assignments to names."""
     body[:] = [
         statement
         for statement in body
@@ -276,7 +280,12 @@ def _remove(body: list[ast.stmt], names: Collection[str]) -> None:
 
 
 def _columns(mark: ast.expr) -> list[tuple[str, list[tuple[list[ast.expr], int]]]]:
-    """Return the columns of a ``parametrize`` whose rows stand in it, and where their cells are."""
+    """Return the columns of a ``parametrize`` with literal rows.
+
+    Returns:
+        For each column its name, and for each cell the list that contains it and the index there,
+        so that it can be replaced. Empty for other decorators.
+    """
     if (
         not isinstance(mark, ast.Call)
         or not ast.unparse(mark.func).endswith("parametrize")
@@ -299,7 +308,7 @@ def _columns(mark: ast.expr) -> list[tuple[str, list[tuple[list[ast.expr], int]]
 
 
 def _cells(row: ast.expr, count: int) -> list[ast.expr]:
-    """Return the list of the syntax tree that holds the cells of a row."""
+    """Return the list in the syntax tree that contains the cells of a row; else an empty one."""
     if isinstance(row, ast.Call):
         return row.args if ast.unparse(row.func).endswith("param") else []
     if count > 1 and isinstance(row, (ast.Tuple, ast.List)):
@@ -308,7 +317,7 @@ def _cells(row: ast.expr, count: int) -> list[ast.expr]:
 
 
 def _cut_columns(mark: ast.expr, names: Collection[str]) -> None:
-    """Empty columns of a ``parametrize``, and number its rows."""
+    """Replace the cells of columns by None, and number the rows: ids could reveal the values."""
     columns = _columns(mark)
     if not names & {name for name, _ in columns}:  # type: ignore[operator]
         return

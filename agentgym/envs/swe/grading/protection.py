@@ -1,5 +1,4 @@
-"""Select the changes of an agent that count: edits of source files, but not of files that affect
-how tests run."""
+"""Select the changes of an agent that count: edits of source, not of what affects how tests run."""
 
 from __future__ import annotations
 

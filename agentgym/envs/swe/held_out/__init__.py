@@ -1,11 +1,11 @@
-"""Held-out questions: what a repair has to answer as the sound repository does.
+"""Held-out questions: programs on which a repair has to behave like the repository without fault.
 
-At build time tests become programs without their expected sides (:mod:`.programs`), their inputs
-are varied, the sound repository answers them, and a :class:`Bank` keeps what is steady
-(:mod:`agentgym.envs.swe.making.held_out`). At grading a driver in a box of its own runs some of
-them on the submitted source and prints what came back (:mod:`.driver`); the host, which alone has
-the answers, compares (:mod:`.judge`). So nothing that the judged code reads or writes can tell it
-the verdict.
+When tasks are built, tests become programs without expected values (:mod:`.programs`), their inputs
+are varied, the original repository answers them, and a :class:`Bank` stores the deterministic
+answers (:mod:`agentgym.envs.swe.making.held_out`). For grading, a driver in a separate box runs a
+sample of them on the submitted source and prints the results (:mod:`.driver`). The host, which
+alone has the right answers, compares (:mod:`.judge`). So the code under test can neither read the
+answers nor write the verdict.
 """
 
 from __future__ import annotations

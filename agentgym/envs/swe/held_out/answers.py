@@ -1,7 +1,7 @@
-"""What answers are worth: which of the sound repository's bind a repair, and which are equal.
+"""Compare answers: which parts of a right answer a repair has to reproduce, and what is equal.
 
-Answers are the JSON of :func:`~agentgym.envs.swe.held_out.driver.encode`. Those of a submission are
-hostile: they are only ever compared, piece by piece, with what the bank holds.
+Answers are decoded JSON of :func:`~agentgym.envs.swe.held_out.driver.encode`. Those of a submission
+are untrusted: they are compared, piece by piece, with the bank's, and never used otherwise.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 from agentgym.envs.swe.held_out.driver import LONGEST_ANSWER
 
 NEAR = 1e-9
-"""Relative difference up to which two floating-point numbers are equal."""
+"""Relative tolerance of floating-point numbers."""
 _FAULTS = ("!", "end")
 _UNTOLD = ("deep", "none", "died", "long")
 
 
 def read_answer(line: str) -> Any:
-    """Return the answer that a line holds; None if it holds none."""
+    """Return the answer in a line; None if it is too long or not JSON."""
     if len(line) > LONGEST_ANSWER:
         return None
     try:
@@ -35,10 +35,12 @@ def _refuse(constant: str) -> Any:
 
 
 def known_names(tests: Iterable[str]) -> frozenset[str]:
-    """Return the attributes of objects that tests name; ``str()`` is one where they ask for text.
+    """Return the names of all attributes that tests mention: only those of objects are compared.
+
+    ``iter()`` is always among them, and ``str()`` if a test formats values as text.
 
     Args:
-        tests: Sources of the files of tests.
+        tests: Sources of the test files.
     """
     names: set[str] = {"iter()"}
     for text in tests:
@@ -54,16 +56,16 @@ def known_names(tests: Iterable[str]) -> frozenset[str]:
 
 
 def binding(answer: Any, names: Collection[str], *, plain: bool) -> Any:
-    """Return what of a sound answer binds a repair; None if it says nothing that does.
+    """Return the part of a right answer that a repair has to reproduce; None if there is none.
 
-    Of an object the attributes that tests name. Of an exception its class, and in a plain program
-    its message too. An exception that no ``raise`` of the package made, such as a TypeError deep
-    inside, is an accident of how it is written, unless the very test expects it.
+    Of an object, these are the attributes that tests mention; of an exception, its class and, for
+    an unchanged test, its message. An exception that no ``raise`` of the package caused, such as a
+    TypeError deep inside, is accidental and does not count, unless the unchanged test expects it.
 
     Args:
         answer: The answer.
-        names: See :func:`known_names`.
-        plain: Whether the program is a test as it stands, which also runs in the visible suite.
+        names: Return value of :func:`known_names`.
+        plain: Whether the program is an unchanged test, which also runs in the visible suite.
     """
     if not isinstance(answer, list) or not answer:
         return None
@@ -74,10 +76,10 @@ def binding(answer: Any, names: Collection[str], *, plain: bool) -> Any:
 
 
 def _bound(value: Any, names: Collection[str], plain: bool) -> Any:
-    """Return what of a value binds.
+    """Return the part of a value that a repair has to reproduce.
 
     Raises:
-        ValueError: It depends on how the package is written.
+        ValueError: The value depends on implementation details of the package, or is incomplete.
     """
     if isinstance(value, dict):
         return {key: _bound(part, names, plain) for key, part in value.items() if key in names}
@@ -87,7 +89,7 @@ def _bound(value: Any, names: Collection[str], plain: bool) -> Any:
     if head in _UNTOLD:
         raise ValueError(head)
     if head in _FAULTS:
-        if len(value) == 2:  # of an attribute that cannot be had
+        if len(value) == 2:  # raised by reading an attribute
             return value
         _, name, message, is_raised, _ = value
         if not is_raised and not (plain and head == "!"):
@@ -97,14 +99,14 @@ def _bound(value: Any, names: Collection[str], plain: bool) -> Any:
 
 
 def equal(expected: Any, actual: Any) -> bool:
-    """Return whether an answer is the sound one.
+    """Return whether an answer is right.
 
-    Numbers are nearly equal, an object has at least the sound one's attributes, and an exception
-    may be of a class below the sound one's.
+    Numbers may differ slightly, objects may have additional attributes, and an exception may be an
+    instance of a subclass.
 
     Args:
-        expected: What the bank holds; its depth bounds how far ``actual`` is looked into.
-        actual: What came out of a box.
+        expected: The right answer; its depth bounds the recursion.
+        actual: The answer from a box.
     """
     number = _number(expected)
     if number is not None:
@@ -124,7 +126,7 @@ def equal(expected: Any, actual: Any) -> bool:
 
 
 def _equal_faults(expected: list[Any], actual: list[Any]) -> bool:
-    """Return whether an exception is the sound one, or one below it."""
+    """Return whether an exception has the expected class, or a subclass, and the right message."""
     if len(actual) not in (2, 5) or actual[0] != expected[0]:
         return False
     bases = actual[4] if len(actual) == 5 and isinstance(actual[4], list) else []
@@ -134,7 +136,7 @@ def _equal_faults(expected: list[Any], actual: list[Any]) -> bool:
 
 
 def _number(value: Any) -> float | int | None:
-    """Return the number that an answer is, if it is one; truth is one, as in Python."""
+    """Return a number in an answer, or None; truth values are numbers, as in Python."""
     if isinstance(value, (bool, int)):
         return value
     if isinstance(value, list) and len(value) == 2 and value[0] == "f":

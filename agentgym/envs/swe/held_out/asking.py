@@ -1,4 +1,4 @@
-"""Start the driver in a box, and read what it printed."""
+"""Run the driver of held-out questions in a box, and parse its output."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentgym.envs.swe.held_out.answers import read_answer
 from agentgym.envs.swe.held_out.driver import LONGEST_ANSWER
 
-if TYPE_CHECKING:  # the judge of exported tasks has no sandboxes, and brings a box of its own
+if TYPE_CHECKING:  # the judge of exported tasks contains this module, but no sandboxes
     from agentgym.sandbox.base import ExecResult, Sandbox
 
 DRIVER, REQUESTS = "driver.py", "requests"
-"""Names of the files that the driver needs."""
+"""Names of the driver and of its input file."""
 
 
 class Pace(NamedTuple):
-    """How long programs may take."""
+    """Time limits of programs."""
 
     seconds: float = 1.0
-    """Processor time of one; several times as much wall time."""
+    """CPU time of one program in seconds; the limit of wall time is several times as much."""
     late: int = 0
-    """Programs that may take longer before no more is asked."""
+    """Number of programs that may exceed the limit before the driver stops."""
     together: int = 25
-    """Programs that share a process."""
+    """Number of programs per process."""
 
 
 def driver_files(packages: Sequence[str], programs: Sequence[str], pace: Pace) -> dict[str, bytes]:
-    """Return what has to lie in a box, by name.
+    """Return the files that the driver needs in a box: content by name.
 
     Args:
-        packages: What the driver imports.
-        programs: What it runs.
-        pace: How long they may take.
+        packages: Packages that the driver imports.
+        programs: Sources of the programs to run.
+        pace: Time limits.
     """
     settings = {"packages": [*packages], **pace._asdict()}
     lines = [json.dumps(request) + "\n" for request in (settings, *programs)]
@@ -45,20 +45,20 @@ def driver_files(packages: Sequence[str], programs: Sequence[str], pace: Pace) -
 def run_driver(
     box: Sandbox, place: str, timeout: float, hash_seed: int = 0, script: str = DRIVER
 ) -> ExecResult:
-    """Run the driver on what a box holds.
+    """Run the driver in a box.
 
     Args:
         box: The box.
         place: Folder with the files of :func:`driver_files`.
-        timeout: Seconds that it may take.
-        hash_seed: Decides the order of sets of texts inside.
-        script: The driver, or what lies beside it and uses it.
+        timeout: Time limit of all programs, in seconds.
+        hash_seed: ``PYTHONHASHSEED``, which determines the order of sets of strings.
+        script: Name of the driver, or of a script in the same folder that uses it.
 
     Raises:
-        SandboxDied: The box ended.
+        SandboxDied: The box died.
     """
-    # Not -I, which would ignore the seed. -S and an empty path keep out all but the standard
-    # library, and -s the folder of a user.
+    # Not -I, which would ignore the seed. -S, -s and an empty PYTHONPATH leave only the standard
+    # library on the import path.
     return box.exec(
         f"exec python3 -S -s {place}/{script} {place}/{REQUESTS}",
         timeout=timeout,
@@ -67,11 +67,15 @@ def run_driver(
 
 
 def read_answers(done: ExecResult, count: int) -> list[Any] | str:
-    """Return an answer to each program, None for those without, or why there are none.
+    """Parse the answers of the driver.
 
     Args:
-        done: How the driver ended.
-        count: Programs that were asked.
+        done: Result of :func:`run_driver`.
+        count: Number of programs.
+
+    Returns:
+        The answer to each program, or None for an invalid one; a text that says why there are no
+        answers, if the run as a whole is invalid.
     """
     if done.timed_out:
         return "it took too long"

@@ -1,7 +1,7 @@
-"""Banks: the held-out questions of a repository and of its tasks, with the sound answers.
+"""Banks: the held-out questions of a repository and its tasks, with the right answers.
 
-A bank is a compressed file of JSON beside the tasks, bound to the digest of the repository. It is
-the host's alone: boxes never see it.
+A bank is a gzip-compressed JSON file beside the tasks, with the digest of the repository that it
+belongs to. Only the host reads it: boxes never see it.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ from agentgym.support.caching import BoundedCache, write_atomically
 from agentgym.support.random_stream import Stream
 
 FORMAT = 1
-"""Raised when programs or answers would mean something else."""
+"""Version of the file format: increase it when programs or answers change their meaning."""
 FEW = 5
-"""Changed programs that have to tell the fault, unless a plain one does."""
+"""Minimum number of varied programs that reveal the fault, unless an unchanged test does."""
 MOST_PLAIN, MOST_TELLING, MOST_NEAR, MOST_GENERAL = 20, 40, 60, 60
-"""Questions of each kind in one grading."""
+"""Maximum number of questions of each kind in one grading, as limits its time."""
 LARGEST_BANK = 128 << 20
 """Bytes of a bank's JSON; a larger one is refused."""
 
 
 class HeldOutQuestion(NamedTuple):
-    """A program, and what the sound repository says."""
+    """A program, and the answer of the repository without the fault."""
 
     program: str
-    """Its source."""
+    """Source of the program."""
     answer: Any
-    """The part of the answer that binds."""
+    """The part of the answer that a repair has to reproduce."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """What a task asks, as numbers into the programs of its bank."""
+    """The questions of a task, as indices into the programs of its bank."""
 
     near: tuple[int, ...]
-    """Changed programs of the tests that fail."""
+    """Variations of the failing tests."""
     plain: tuple[int, ...]
-    """These tests as they are."""
+    """The failing tests with their original inputs."""
     telling: tuple[int, ...]
-    """Those of both that the fault answers otherwise."""
+    """Those of both that the faulty repository answers differently."""
     wrong_repairs: tuple[tuple[int, ...], ...] | None = None
-    """For each repair known to be wrong that the visible tests accept: programs that tell it. None
-    while nobody has looked for such repairs."""
+    """For each known wrong repair that passes the visible tests: the programs that reveal it. None
+    if no such repairs were searched for."""
     untold: int = 0
-    """Further such repairs that no program tells: equivalent, or beyond what could be made."""
+    """Number of further such repairs that no program reveals; some may be right."""
 
     @property
     def enough(self) -> bool:
-        """Whether they tell the fault well enough to decide."""
+        """Whether they reveal the fault reliably enough to decide."""
         telling = set(self.telling)
         return len(telling & set(self.near)) >= FEW or bool(telling & set(self.plain))
 
@@ -66,27 +66,27 @@ class Bank:
     """The questions of a repository."""
 
     digest: str
-    """Of the repository, see :func:`~agentgym.envs.swe.stored_instances.digest`."""
+    """Digest of the repository (:func:`~agentgym.envs.swe.stored_instances.digest`)."""
     packages: tuple[str, ...]
-    """What the driver imports."""
+    """Packages that the driver imports."""
     programs: tuple[HeldOutQuestion, ...] = ()
-    """Programs and answers, in the order of their texts."""
+    """Programs and answers, sorted by source."""
     general: tuple[int, ...] = ()
-    """Changed programs of all tests."""
+    """Indices of variations of all tests."""
     tasks: Mapping[str, Questions] = field(default_factory=dict)
-    """What each task asks, by its id."""
+    """Id of a task -> its questions."""
     guards: tuple[tuple[int, ...], ...] | None = None
-    """For each edit anywhere in the library that is known to be wrong and that the visible tests
-    accept: programs that tell it. None while nobody has looked for such edits."""
+    """For each known wrong edit anywhere in the library that passes the visible tests: the programs
+    that reveal it. None if no such edits were searched for."""
     unguarded: int = 0
-    """Further such edits that no program tells: equivalent, or beyond what could be made."""
+    """Number of further such edits that no program reveals; some may be harmless."""
 
     def draw(self, task: str, seed: str | int) -> list[HeldOutQuestion]:
-        """Return the questions of one grading: other ones for another seed.
+        """Draw the questions of one grading, in random order.
 
         Args:
             task: Id of the task.
-            seed: What the draw depends on, besides the task.
+            seed: Seed of the draw.
         """
         questions, stream = self.tasks[task], Stream("held out", FORMAT, task, seed)
         telling_numbers = set(questions.telling)
@@ -110,10 +110,12 @@ class Bank:
         return [self.programs[number] for number in stream.shuffled(sorted(set(drawn)))]
 
     def without(self, dropped: Collection[int]) -> Bank:
-        """Return the bank without some programs.
+        """Return the bank without some programs, with all indices adapted.
+
+        A wrong repair or edit that no remaining program reveals is counted as such.
 
         Args:
-            dropped: Their numbers.
+            dropped: Indices of the programs.
         """
         left = [number for number in range(len(self.programs)) if number not in set(dropped)]
         new = {number: place for place, number in enumerate(left)}
@@ -141,10 +143,10 @@ class Bank:
         return replace(bank, guards=guards, unguarded=self.unguarded + dropped_guards)
 
     def save(self, file: Path) -> None:
-        """Write the bank.
+        """Write the bank to a file.
 
         Raises:
-            OSError: It cannot be written.
+            OSError: The file cannot be written.
         """
         fields = {
             "format": FORMAT,
@@ -172,10 +174,10 @@ class Bank:
 
 
 def read_bank(file: Path) -> Bank:
-    """Read a bank.
+    """Read a bank from a file.
 
     Raises:
-        DataError: There is none, or it is damaged or of another format.
+        DataError: The file is missing or damaged, or has another format.
     """
     try:
         with gzip.open(file) as opened:
@@ -192,7 +194,7 @@ def read_bank(file: Path) -> Bank:
             programs=tuple(HeldOutQuestion(str(program), answer) for program, answer in pairs),
             general=_numbers(fields["general"]),
             tasks={name: _questions(*entry) for name, entry in fields["tasks"].items()},
-            guards=_lists(fields.get("guards")),  # banks of before there were any lack the field
+            guards=_lists(fields.get("guards")),  # older banks lack the field
             unguarded=int(fields.get("unguarded", 0)),
         )
         _check(bank)
@@ -205,10 +207,10 @@ def read_bank(file: Path) -> Bank:
 
 
 def load_bank(held_out: HeldOut) -> Bank:
-    """Return the bank of a task, read once for a process.
+    """Return the bank of a task; it is cached in the process.
 
     Raises:
-        DataError: It is missing, damaged, or made for another state of the repository.
+        DataError: The bank is missing or damaged, or was made for another state of the repository.
     """
     bank = _banks.get(held_out)
     if bank is None:
@@ -246,7 +248,7 @@ def _numbers(values: Any) -> tuple[int, ...]:
 
 
 def _check(bank: Bank) -> None:
-    """Refuse numbers of programs that there are not."""
+    """Raise ValueError if an index of a program is out of range."""
     used = set(bank.general).union(*(bank.guards or ()))
     for questions in bank.tasks.values():
         used.update(

@@ -1,4 +1,4 @@
-"""Judge a submission by what it answers, in a box of its own, without knowing its code."""
+"""Judge a submission by its answers to held-out questions, given in a separate box."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from agentgym.envs.swe.instance_boxes import Boxes, write_files
 from agentgym.sandbox import SandboxDied, SandboxLost
 
 PLACE = "/opt/judge"
-"""Where the driver lies in a box, if the back end can show it there."""
+"""Folder of the driver in a box, if the back end can mount it."""
 
 
 @dataclass(frozen=True)
 class HeldOutResult:
-    """What came of the held-out questions."""
+    """The result of asking held-out questions."""
 
     questions: int
-    """Questions."""
+    """Number of questions."""
     wrong: int
-    """Those that were not answered as the sound repository does."""
+    """Number of wrong answers."""
     seed: str
-    """What their draw depended on."""
+    """Seed of the draw of the questions."""
     reason: str = ""
-    """Why there were no answers, for people; empty where there were."""
+    """Why there were no answers, for people; empty if there were."""
 
     @property
     def right(self) -> bool:
-        """Whether every question was answered rightly."""
+        """Whether all answers are right."""
         return not self.wrong
 
 
@@ -52,19 +52,19 @@ def judge_behaviour(
     """Ask a submission the held-out questions of its task.
 
     Args:
-        boxes: How the box is opened.
+        boxes: Opens the box.
         instance: The task.
-        edits: What counts of the submission.
-        bank: The bank that holds the task.
-        seed: Decides which questions are asked, and in which order.
-        timeout: Seconds that all of them may take.
+        edits: The edits that count.
+        bank: The bank with the questions of the task.
+        seed: Seed of the draw of the questions.
+        timeout: Time limit of all questions together, in seconds.
 
     Returns:
-        How many answers were wrong. Where the run ends early or late, or prints anything but one
-        answer to each question, all are.
+        The number of wrong answers. All count as wrong if the run breaks off, takes too long or
+        prints anything except one answer to each question.
 
     Raises:
-        EnvFailure: The box cannot be opened, or not be reached any more.
+        EnvFailure: The box cannot be opened or reached.
     """
     questions = bank.draw(instance.id, seed)
     programs = [question.program for question in questions]

@@ -1,9 +1,10 @@
-"""From tests to programs that look at values and expect none.
+"""Convert tests to programs that record actual values and contain no expected ones.
 
-Of a test function the body stays, and of its module what the body needs. ``assert f(x) == y``
-becomes ``_o(f(x))``: the expected side is cut out. ``with pytest.raises(E): f(x)`` becomes a
-``try`` that looks at either outcome, and a row of ``parametrize`` becomes assignments. So inputs
-keep everything that makes them: constructors, helpers, state and several steps.
+A program consists of the body of a test function, and the statements of its module that the body
+needs. ``assert f(x) == y`` becomes ``_o(f(x))``, without the expected side. ``with
+pytest.raises(E): f(x)`` becomes a ``try`` that records either outcome, and a row of ``parametrize``
+becomes assignments. So all code that creates the inputs is kept: constructors, helpers, state and
+sequences of steps.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 LOOK, LOOK_AT_ERROR = "_o", "_x"
-"""What programs call with a value, and with an exception, that is to be looked at."""
+"""Functions that programs call to record a value, and an exception."""
 MOST_ROWS = 60
-"""Most rows of ``parametrize`` that one test gives."""
+"""Maximum number of programs per parametrized test."""
 LONGEST_PROGRAM = 6000
-"""Characters of a program; longer ones are left out."""
+"""Maximum length of a program, in characters; longer ones are dropped."""
 _TEMPORARY = "import pathlib, tempfile\ntmp_path = pathlib.Path(tempfile.mkdtemp())"
 _EQUAL = {
     "assertEqual", "assertNotEqual", "assertAlmostEqual", "assertListEqual", "assertDictEqual",
@@ -34,35 +35,35 @@ _COMPARED: Mapping[str, type[ast.cmpop]] = {
 
 @dataclass(frozen=True)
 class Program:
-    """One test, or one row of it, as a program."""
+    """One test, or one parametrized case of it, as a program."""
 
     test: str
-    """The test as pytest names it, without parameters."""
+    """pytest's id of the test, without parameters."""
     body: tuple[ast.stmt, ...]
-    """Its statements, some shared with other programs; never changed in place."""
+    """Its statements. Other programs share them, so they must not be changed in place."""
     columns: Mapping[str, tuple[ast.expr, ...]]
-    """Names that ``parametrize`` gives, and every cell that it gives each."""
+    """Name of a parameter of ``parametrize`` -> its values in all cases."""
 
     @property
     def text(self) -> str:
-        """The source."""
+        """The source of the program."""
         return source_text(self.body)
 
 
 def source_text(body: Sequence[ast.stmt]) -> str:
-    """Return the source of statements, which may have been changed."""
+    """Return the source of statements, which may contain new nodes without locations."""
     return ast.unparse(ast.fix_missing_locations(ast.Module([*body], [])))
 
 
 def read_programs(file: str, text: str) -> list[Program]:
-    """Return the tests of a file as programs.
+    """Convert the tests of a file to programs.
 
-    Tests that need fixtures other than ``tmp_path``, set-up of a class or marks that cannot be read
-    are left out.
+    Tests are skipped if they need fixtures except ``tmp_path``, attributes of their class, or other
+    decorators than a plain ``parametrize``.
 
     Args:
         file: Path of the file in the repository.
-        text: Its source.
+        text: Its source; the result is empty if this Python cannot parse it.
     """
     try:
         tree = ast.parse(text)
@@ -85,7 +86,7 @@ def _is_test(node: ast.AST) -> bool:
 
 
 def _of_pytest(node: ast.stmt) -> bool:
-    """Return whether a statement imports pytest or serves it alone."""
+    """Return whether a statement only concerns pytest (or is a ``__future__`` import)."""
     if isinstance(node, ast.Import):
         return any(alias.name.split(".")[0] == "pytest" for alias in node.names)
     if isinstance(node, ast.ImportFrom):
@@ -99,7 +100,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _of_class(node: ast.ClassDef, shared: Sequence[ast.stmt], name: str) -> Iterator[Program]:
-    """Yield the programs of the methods of a class that need nothing of it."""
+    """Yield the programs of the test methods that do not use ``self``, except for asserts."""
     for member in node.body:
         if not isinstance(member, ast.FunctionDef) or not _is_test(member):
             continue
@@ -111,7 +112,7 @@ def _of_class(node: ast.ClassDef, shared: Sequence[ast.stmt], name: str) -> Iter
 
 
 def _of_function(node: ast.FunctionDef, shared: Sequence[ast.stmt], name: str) -> Iterator[Program]:
-    """Yield a program for each row of a test function."""
+    """Yield a program for each parametrized case of a test function."""
     tables = [_table(mark, shared) for mark in node.decorator_list]
     if any(table is None for table in tables):
         return
@@ -142,7 +143,7 @@ def _of_function(node: ast.FunctionDef, shared: Sequence[ast.stmt], name: str) -
 
 
 def _needed(shared: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements of a module that others need, by the names that they bind."""
+    """Return the module's statements that others need, directly or not, by the names they bind."""
     names, needed = _used(rest), list[ast.stmt]()
     for node in reversed(shared):
         if _bound(node) & names:
@@ -155,7 +156,7 @@ Table = tuple[list[str], list[list[ast.expr]]]
 
 
 def _table(mark: ast.expr, shared: Sequence[ast.stmt]) -> Table | None:
-    """Read a decorator ``parametrize``; None if it is another one or cannot be read."""
+    """Return the names and rows of a ``parametrize``; None for other or dynamic decorators."""
     if not isinstance(mark, ast.Call) or "parametrize" not in ast.unparse(mark.func):
         return None
     if len(mark.args) < 2:
@@ -187,10 +188,10 @@ def _cells(row: ast.expr, count: int) -> list[ast.expr]:
 
 
 class UnittestAsserts(ast.NodeTransformer):
-    """Methods of ``unittest.TestCase`` into asserts."""
+    """Replaces calls of ``unittest.TestCase``'s assert methods by assert statements."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """Turn a call of ``self.assertEqual`` or a sister of it into an assert."""
+        """Replace a call such as ``self.assertEqual(a, b)`` by an assert or ``with raises()``."""
         call = node.value
         name = method_of_self(call)
         if not isinstance(call, ast.Call) or not name:
@@ -213,7 +214,7 @@ class UnittestAsserts(ast.NodeTransformer):
         return node
 
     def visit_With(self, node: ast.With) -> ast.AST:
-        """Turn ``with self.assertRaises`` into ``with raises``."""
+        """Replace ``with self.assertRaises(E)`` by ``with raises()``."""
         self.generic_visit(node)
         for item in node.items:
             if method_of_self(item.context_expr).startswith("assertRaises"):
@@ -222,7 +223,7 @@ class UnittestAsserts(ast.NodeTransformer):
 
 
 def method_of_self(node: ast.expr) -> str:
-    """Return the name of the method of ``self`` that is called; empty for all else."""
+    """Return the name of the method of ``self`` that a node calls; empty for other nodes."""
     function = node.func if isinstance(node, ast.Call) else None
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
         return function.attr if function.value.id == "self" else ""
@@ -234,10 +235,11 @@ def _raises() -> ast.expr:
 
 
 class _Looking(ast.NodeTransformer):
-    """Asserts into looks.
+    """Replaces asserts by calls that record values.
 
     Args:
-        columns: Names of columns of ``parametrize``: as a side of ``==`` they are expectations.
+        columns: Names of the parameters of ``parametrize``, which are expected values as a side of
+            ``==``.
     """
 
     def __init__(self, columns: set[str]) -> None:
@@ -247,7 +249,7 @@ class _Looking(ast.NodeTransformer):
         return list(self._looks(node.test))
 
     def _looks(self, test: ast.expr) -> Iterator[ast.stmt]:
-        """Yield what takes the place of an assert."""
+        """Yield the replacement of an assert."""
         while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             test = test.operand
         if isinstance(test, ast.BoolOp):
@@ -256,11 +258,11 @@ class _Looking(ast.NodeTransformer):
         elif isinstance(test, ast.Compare) and len(test.ops) == 1:
             equality = isinstance(test.ops[0], (ast.Eq, ast.NotEq))
             yield from self._equal(test) if equality else [_look(test)]
-        else:  # only whether it holds was promised
+        else:  # the test only requires its truth value
             yield _look(ast.Call(ast.Name("bool", ast.Load()), [test], []))
 
     def _equal(self, test: ast.Compare) -> Iterator[ast.stmt]:
-        """Yield the looks of a comparison with ``==``: at the side that is no expectation."""
+        """Yield calls that record the actual side of ``==``, or both if neither is expected."""
         sides = [test.left, test.comparators[0]]
         rich: list[ast.expr] = [s for s in sides if is_rich(s) or self._is_local(s)]
         if not rich:
@@ -303,7 +305,7 @@ class _Looking(ast.NodeTransformer):
 
 
 def is_rich(node: ast.expr) -> bool:
-    """Return whether a side of ``==`` is computed, and no approximate expectation."""
+    """Return whether a side of ``==`` is computed, rather than a literal, a name or ``approx``."""
     if isinstance(node, ast.Name) or "approx(" in ast.unparse(node):
         return False
     kinds = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.comprehension)
@@ -340,5 +342,5 @@ def _bound(node: ast.stmt) -> set[str]:
 
 
 def _used(nodes: Sequence[ast.AST]) -> set[str]:
-    """Return every name that nodes mention."""
+    """Return all names in nodes."""
     return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
