@@ -1,4 +1,4 @@
-"""Baselines that know no solution: blind ones, the floor of the family, and ones that read."""
+"""Baselines without the solution: one ignores the issue (the floor), others read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``blind-mutation``: a search over tokens, which never reads the issue."""
+"""``blind-mutation``: a baseline that mutates single tokens and never reads the issue."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ from typing import Any
 from agentgym.envs.swe.engine.commands import BASH, SUBMIT, SWECommand
 
 SCRIPT = Path(__file__).with_name("token_search.py")
-"""What it runs in the box."""
+"""The script that runs in the box."""
 FOUND = "all tests pass"
-"""What the script prints when it is done."""
+"""Output of the script when all tests pass."""
 SPARE_SECONDS = 5
-"""Seconds of a command that are kept for the trial that is running when its time is over."""
+"""Part of a command's time limit, in seconds, reserved for finishing the trial in progress."""
 _PLACE = "/tmp/token_search.py"
 _END = "AGENTGYM_SCRIPT"
 
 
 class BlindMutation:
-    """Search for a token whose change makes more tests pass, until all do; then submit.
+    """Change single tokens such that more tests pass, until all do; then submit.
 
-    It types ordinary ``bash`` actions. Of what the environment says it reads the last line that its
-    own script prints, and how many turns are left. How far it comes depends on how fast the machine
-    is: a turn is so many seconds of the processor. A command that is killed before goes on in the
-    next turn.
+    It uses ordinary ``bash`` actions, and reads nothing but the output of its own script and the
+    number of turns left. A turn is a fixed amount of time, so its success depends on the speed of
+    the machine. If a command is killed, the next turn continues the search.
 
     Args:
         write: Writes a native action in the grammar of the environment.
-        seconds: Seconds that a command may take.
+        seconds: Time limit of a command, in seconds.
     """
 
     def __init__(self, write: Callable[[str], str], seconds: float = 30.0) -> None:
@@ -36,7 +35,7 @@ class BlindMutation:
         self._budget = max(1.0, seconds - SPARE_SECONDS)
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Search on, or submit what was found."""
+        """Continue the search, or submit if all tests pass or no other turn is left."""
         turn, last = int(info["turn"]), int(info["horizon"]) - 1
         if turn >= last or (turn and FOUND in observation):
             return self._write(SWECommand(SUBMIT).write())

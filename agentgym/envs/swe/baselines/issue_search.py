@@ -1,4 +1,4 @@
-"""``issue-search`` and ``issue-repairs``: searches that read the issue and know no solution."""
+"""``issue-search`` and ``issue-repairs``: searches guided by the examples in the issue."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from agentgym.envs.swe.baselines.blind_mutation import FOUND, SCRIPT, SPARE_SECO
 from agentgym.envs.swe.engine.commands import BASH, SUBMIT, SWECommand
 
 FOLDER = "/tmp/issue_search"
-"""Where its files lie in the box."""
+"""Folder of the scripts in the box."""
 MOST_READ = 6_000
-"""Characters of an issue that are read: the files have to fit into one action."""
+"""Maximum number of characters of the issue: all files have to fit into one action."""
 _END = "AGENTGYM_SCRIPT"
 _HERE = Path(__file__).parent
 _FILES = (SCRIPT, *(_HERE / f"issue_{name}.py" for name in ("examples", "repairs", "run")))
 
 
 class IssueSearch:
-    """Write the issue's examples down as tests, then search for what makes all tests pass.
+    """Convert the issue's examples to tests, then search for a change that makes all tests pass.
 
-    It types ordinary ``bash`` actions. The examples decide which functions come first and what
-    counts as repaired, so hidden tests do not stop it; an issue in words alone does. Where
-    ``repairs`` is set it tries what the issue suggests before single tokens: a new name of a
-    parameter, imports that are missing, and checks of arguments.
+    It uses ordinary ``bash`` actions. The examples determine which functions to try first and when
+    the search ends, so it works with hidden tests, but not for issues without examples. With
+    ``repairs`` it first tries changes that the issue suggests, before mutations of single tokens: a
+    new name of a parameter, missing imports, and checks of arguments.
 
     Args:
         write: Writes a native action in the grammar of the environment.
-        seconds: Seconds that a command may take.
-        repairs: Whether repairs of other kinds than one token are tried.
+        seconds: Time limit of a command, in seconds.
+        repairs: Whether to try other changes than single tokens.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class IssueSearch:
         self._repairs = repairs
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Search on, or submit what was found."""
+        """Continue the search, or submit if all tests pass or no other turn is left."""
         turn, last = int(info["turn"]), int(info["horizon"]) - 1
         if turn >= last or (turn and FOUND in observation):
             return self._write(SWECommand(SUBMIT).write())
@@ -52,7 +52,7 @@ class IssueSearch:
 
 
 def _brought(issue: str) -> Iterator[str]:
-    """Yield the commands that write the files which the search needs, the issue among them."""
+    """Yield the commands that write the scripts and the issue into the box."""
     texts = {file.name: file.read_text("utf-8") for file in _FILES}
     for name, text in {**texts, "issue.md": issue[:MOST_READ] + "\n"}.items():
         yield f"cat > {FOLDER}/{name} <<'{_END}'\n{text}{_END}"

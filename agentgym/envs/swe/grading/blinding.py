@@ -1,8 +1,8 @@
 """Blind tests: remove the expected values, and record the actual values instead of comparing.
 
 ``assert f(x) == y`` becomes a call that records ``f(x)``, a "look", and ``with pytest.raises(E)``
-one that records whatever is raised. Data used only for the expected side is removed, too: columns of
-``parametrize``, whose ids become numbers, and names with literal values. Everything else,
+one that records whatever is raised. Data used only for the expected side is removed, too: columns
+of ``parametrize``, whose ids become numbers, and names with literal values. Everything else,
 including fixtures and marks, stays, so pytest runs the file like the original. Which side is the
 expected one is decided as in :mod:`agentgym.envs.swe.held_out.programs`.
 

@@ -1,8 +1,8 @@
-"""How the tests of a row are run, and how their log is read.
+"""Determine the test command of a row, and the format of its log.
 
-A row that says it itself is believed: ``eval_script`` (SWE-bench since 5.0: a whole script, which
-brings the tests along), ``test_cmd``, or ``install_config.test_cmd`` (SWE-rebench). For others the
-repository tells; what no table names is run by pytest on the test files of the row.
+Fields of the row take precedence: ``eval_script`` (SWE-bench since 5.0: a whole script, which also
+adds the tests), ``test_cmd``, or ``install_config.test_cmd`` (SWE-rebench). Otherwise the tables
+below are searched for the repository; the default is pytest on the test files of the row.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from agentgym.support.strict_json import parse_json
 
 PYTEST = "pytest -rA"
 SMITH = "pytest --disable-warnings --color=no --tb=no --verbose"
-"""[SWE-smith: profiles/python.py]"""
+"""Test command of SWE-smith [SWE-smith: profiles/python.py]."""
 SMITH_UNITTEST: Mapping[str, str] = {
     "tornadoweb__tornado": "python -m tornado.test --verbose",
     "un33k__python-slugify": "python test.py --verbose",
 }
-"""Repositories of SWE-smith whose whole suite runs by unittest, which names its tests
+"""Repository of SWE-smith that uses unittest's test names -> command that runs its whole suite
 [SWE-smith: constants.py, harness/log_parsers.py]."""
 R2E_SCRIPTS = ("run_tests.sh", "/root/run_tests.sh")
-"""Where the images of R2E-Gym hold the script that runs the tests; relative to the repository."""
+"""Possible paths of the test script in images of R2E-Gym, relative to the repository."""
 R2E_TESTS = (
     "for d in /r2e_tests /root/r2e_tests; do [ -d $d ] && [ ! -e r2e_tests ] && ln -s $d r2e_tests;"
     " done"
 )
-"""Shows the tests of an image of R2E-Gym in its repository."""
+"""Links the tests in an image of R2E-Gym into its repository."""
 R2E = f"{R2E_TESTS}; for f in {' '.join(R2E_SCRIPTS)}; do [ -f $f ] && exec bash $f; done; exit 2"
-"""Images hold the tests outside of the repository, and a script that runs them inside it
-[R2E-Gym: agenthub/runtime/docker.py]."""
+"""Test command of R2E-Gym. Its images contain the tests outside of the repository, and a script
+that runs them inside [R2E-Gym: agenthub/runtime/docker.py]."""
 COMMANDS: Mapping[str, str] = {
     # [SWE-bench: harness/constants/python.py]
     "astropy/astropy": "pytest -rA -vv -o console_output_style=classic --tb=no",
@@ -56,9 +56,9 @@ COMMANDS: Mapping[str, str] = {
     "pydantic/pydantic": "pytest -rA --tb=short -vv -o console_output_style=classic --no-header",
     "python/mypy": "pytest -n0 -rA -k",
 }  # fmt: skip
-"""How a repository runs its tests, where that is not :data:`PYTEST`; files follow."""
+"""Repository -> its test command, if not :data:`PYTEST`; test files are appended."""
 OLD_DJANGO = ("1.7", "1.8", "1.9")
-"""Versions of Django whose runner knows neither the settings nor the number of processes."""
+"""Versions of Django whose test runner lacks the options ``--settings`` and ``--parallel``."""
 FORMATS: Mapping[str, str] = {
     "django/django": "unittest",
     "matplotlib/matplotlib": "matplotlib",
@@ -67,7 +67,7 @@ FORMATS: Mapping[str, str] = {
     "pylint-dev/pylint": "pytest-options",
     "sympy/sympy": "sympy",
 }
-"""How a repository's log is read, where that is not ``pytest``
+"""Repository -> the format of its log, if not ``pytest``
 [SWE-bench: harness/log_parsers/python.py]."""
 PARSERS: Mapping[str, str] = {
     **{name: name for name in LOG_FORMATS},
@@ -80,40 +80,41 @@ PARSERS: Mapping[str, str] = {
     ),
     "pytest_options": "pytest-options",
 }  # fmt: skip
-"""Names of others' log parsers, without ``parse_log_``, and the format that each reads."""
+"""Name of a published set's log parser, without ``parse_log_`` -> the format that it parses."""
 DATA_ENDINGS = (
     ".json", ".png", "csv", ".txt", ".md", ".jpg", ".jpeg", ".pkl", ".yml", ".yaml", ".toml",
 )  # fmt: skip
-"""Files of a test patch that hold no tests [SWE-bench: harness/constants: NON_TEST_EXTS]."""
+"""Extensions of files in a test patch that are not tests [SWE-bench: harness/constants:
+NON_TEST_EXTS]."""
 
 _DJANGO_TEST = re.compile(r"(?:.*/)?(?:tests\.py|test_[^/]*)|.*/(?:tests/|test_).*")
 
 
 class RunPlan(NamedTuple):
-    """How the tests of a row are run."""
+    """How to run the tests of a row."""
 
     command: str
-    """The command line, or a whole script."""
+    """The command line or script."""
     log_format: str
-    """A name of :data:`~agentgym.envs.swe.official.logs.LOG_FORMATS`."""
+    """Format of the log: a key of :data:`~agentgym.envs.swe.official.logs.LOG_FORMATS`."""
     brings_tests: bool
-    """Whether the command itself puts the tests of the test patch into the repository."""
+    """Whether the command itself adds the tests of the test patch to the repository."""
 
 
 def plan_run(
     data_set: DataSet, row: Mapping[str, Any], repo: str, tests: Sequence[str], test_patch: str
 ) -> RunPlan:
-    """Return how the tests of a row are run.
+    """Return how to run the tests of a row.
 
     Args:
         data_set: The set of the row.
         row: The row.
         repo: The repository, ``owner/name``.
-        tests: Every test that decides.
-        test_patch: The diff that brings them; may be empty.
+        tests: Names of all deciding tests.
+        test_patch: The diff that adds them; may be empty.
 
     Raises:
-        DataError: The row says it in a way that cannot be read.
+        DataError: A field of the row that describes the tests is invalid.
     """
     if data_set.name == "r2e-gym":
         return RunPlan(R2E, "r2e", True)
@@ -131,7 +132,7 @@ def plan_run(
         return RunPlan("\n".join(_commands(test_commands, "test_cmd")), log_format, False)
     if config.get("test_cmd"):
         commands = _commands(config["test_cmd"], "install_config.test_cmd")
-        if data_set.name == "swe-rebench":  # its commands lack the files, those of V2 do not
+        if data_set.name == "swe-rebench":  # unlike those of V2, its commands lack the test files
             commands[-1] += f" {files}"
         return RunPlan("\n".join(commands), log_format, False)
     return RunPlan(f"{_command(data_set, row, repo)} {files}", log_format, False)
@@ -146,8 +147,8 @@ def _command(data_set: DataSet, row: Mapping[str, Any], repo: str) -> str:
 
 
 def _arguments(repo: str, tests: Sequence[str], test_patch: str) -> list[str]:
-    """Return what stands behind the command: files, modules, or names of tests."""
-    if repo == "python/mypy":  # its tests are pieces of data files
+    """Return the arguments of the test command: files, modules, or names of tests."""
+    if repo == "python/mypy":  # its tests are sections of data files, selected by name
         return [" or ".join(dict.fromkeys(test.rpartition("::")[2] for test in tests))]
     files = [file for file in remaining_files(test_patch) if not file.endswith(DATA_ENDINGS)]
     if repo == "django/django":
@@ -190,7 +191,11 @@ def _install_config(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _commands(value: Any, name: str) -> list[str]:
-    """Read a command, or a list of commands."""
+    """Return a command or list of commands as a list.
+
+    Raises:
+        DataError: The value is neither.
+    """
     commands = [value] if isinstance(value, str) else value
     if not isinstance(commands, Sequence) or not commands:
         raise DataError(f"expected a command or a list of commands in {name}, got {value!r:.80}")

@@ -1,4 +1,4 @@
-"""A hub that cannot be reached is asked once, not for half a minute."""
+"""Fail fast without a network: check once whether the Hugging Face hub can be reached."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 PATIENCE = 5.0
-"""Seconds within which the hub has to take a connection."""
+"""Time limit of a connection to the hub, in seconds."""
 HUB = "https://huggingface.co"
 
 _log = logging.getLogger(__name__)
@@ -21,9 +21,10 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def asked_once() -> Iterator[None]:
-    """Let the libraries of the hub look only at what is on this machine, if it cannot be reached.
+    """Switch the libraries of the hub to offline mode while it cannot be reached.
 
-    Else they try again five times, each time after a longer wait, and then look there.
+    Otherwise they would retry five times with growing waits, half a minute in all, before they use
+    what is on this machine.
     """
     is_offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
     if is_offline or is_reachable():
@@ -43,7 +44,7 @@ def asked_once() -> Iterator[None]:
 
 
 def is_reachable() -> bool:
-    """Return whether the hub takes a connection; where a proxy stands between, it may."""
+    """Return whether the hub accepts a connection; with a proxy, this is assumed."""
     address = os.environ.get("HF_ENDPOINT") or HUB
     parts = urlsplit(address)
     if parts.scheme in getproxies():

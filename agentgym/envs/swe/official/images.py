@@ -1,8 +1,8 @@
-"""The image that holds the repository of a row.
+"""Determine the name of a row's image.
 
-A row that names its image is believed; for others the rule of its set makes the name
-(:data:`~agentgym.envs.swe.official.sets.DATA_SETS`). Whoever keeps copies of the images names the
-place: ``registry.example/mine`` in place of ``docker.io/swebench``.
+The row may name it; otherwise the naming rule of its set applies
+(:data:`~agentgym.envs.swe.official.sets.DATA_SETS`). With a mirror of the images, its registry and
+namespace, such as ``registry.example/mine``, replace those of the name (``docker.io/swebench``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agentgym.errors import ConfigurationError, DataError
 from agentgym.sandbox.images.names import canonical
 
 IMAGE_FIELDS = ("image", "image_name", "docker_image")
-"""Fields of a row that may name its image; the first that does counts."""
+"""Fields of a row that may contain the name of its image; the first non-empty one counts."""
 
 
 def image_name(
@@ -26,11 +26,12 @@ def image_name(
     Args:
         data_set: The set of the row.
         row: The row.
-        instance_id: The id of its instance.
-        image_mirror: What stands in place of the image's registry and namespace.
+        instance_id: Id of the instance.
+        image_mirror: Registry and namespace that replace those of the image; empty: none.
 
     Raises:
-        DataError: The row names no image and the set has no rule, or the name is none of an image.
+        ConfigurationError: ``image_mirror`` is invalid.
+        DataError: The row names no image and the set has no rule, or the name is invalid.
     """
     named = next((row[name] for name in IMAGE_FIELDS if row.get(name)), None)
     if named is not None and not isinstance(named, str):
@@ -42,10 +43,10 @@ def image_name(
 
 
 def relocated(image: str, image_mirror: str) -> str:
-    """Return an image's name with another registry and namespace; the last part stays.
+    """Return an image's name with another registry and namespace.
 
     Raises:
-        ConfigurationError: ``image_mirror`` is no such place.
+        ConfigurationError: ``image_mirror`` is not a registry and namespace.
     """
     moved = f"{image_mirror.strip('/')}/{image.rpartition('/')[2]}"
     try:

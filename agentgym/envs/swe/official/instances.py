@@ -1,4 +1,4 @@
-"""Instances of a published set: from files, from a folder of files, or from the hub."""
+"""Load the instances of a published set from files, a folder of files, or the hub."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from agentgym.errors import ConfigurationError, DataError, TaskNotFound, require
 from agentgym.support.datafiles import ENDINGS, JSON, read_records, stem
 
 FILE_ENDINGS = (*ENDINGS, JSON)
-"""Endings of files that may be named as a source."""
+"""Extensions of files that can be a source."""
 SAVED = ("dataset_dict.json", "state.json")
-"""Files by which a folder of ``save_to_disk`` is known: of several splits, and of one."""
+"""Files that mark a folder as written by ``save_to_disk``, with several splits or one."""
 _log = logging.getLogger(__name__)
 
 
@@ -30,21 +30,21 @@ class OfficialInstances:
     """The instances of a published set, in its own splits.
 
     Args:
-        source: A file of rows (``.jsonl``, ``.jsonl.gz``, ``.json``, ``.parquet``), a folder that
-            holds files of such endings but JSON, as a copy from the hub does
-            (``data/train-00000-of-00002.parquet``), a folder that ``save_to_disk`` of the package
-            ``datasets`` has written, the name of a set (``swe-gym``), or its id on the hub
-            (``SWE-Gym/SWE-Gym``), which is downloaded through that package.
-        data_set: The set, by name or id; recognised by the fields of its rows if left out.
-        image_mirror: Registry and namespace from which its images come instead of their own, such
-            as ``registry.example:5000/mine``.
-        skip_broken_rows: Leave out rows that cannot be used, instead of raising an error.
+        source: A file of rows (``.jsonl``, ``.jsonl.gz``, ``.json``, ``.parquet``); a folder with
+            such files except ``.json``, as in a copy from the hub
+            (``data/train-00000-of-00002.parquet``); a folder written by ``save_to_disk`` of the
+            package ``datasets``; the name of a set (``swe-gym``) or its id on the hub
+            (``SWE-Gym/SWE-Gym``), which that package downloads.
+        data_set: Name or hub id of the set; None: recognised by the fields of its rows.
+        image_mirror: Registry and namespace to pull images from, such as
+            ``registry.example:5000/mine``; empty: those of the images' names.
+        skip_broken_rows: Skip rows that cannot be used, instead of raising an error.
 
     Raises:
-        ConfigurationError: An argument is none of these.
-        DataError: There is no such file, or a row cannot be used: the message has its place and
-            field.
-        DependencyNotInstalled: A package is missing; says which.
+        ConfigurationError: An argument is invalid.
+        DataError: The source does not exist, or a row cannot be used; the message names its
+            position and field.
+        DependencyNotInstalled: A package is missing; the message names it.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class OfficialInstances:
         self.data_set, self.recognised = _find_named_set(source, data_set)
         self.source = str(source)
         self.name = _name(self.source)
-        """Short name, which begins the ids of tasks."""
+        """Short name, used in the ids of tasks."""
         self.image_mirror = image_mirror
         self.skip_broken_rows = skip_broken_rows
         self.left_out: list[str] = []
-        """What is wrong with each row that was left out, and where it stands."""
+        """Problem and position of each skipped row."""
         self._places: dict[str, tuple[str, int]] = {}
         self._splits: dict[str, list[Instance]] = {}
-        names: dict[str, str] = {}  # rows of a repository share most names of tests
+        names: dict[str, str] = {}  # interned: rows of a repository share most test names
         for split, place, row in _rows(self.source):
             self._take(split, place, row, names)
         if not self._places:
@@ -78,17 +78,21 @@ class OfficialInstances:
                 len(self.left_out), source, self.left_out[0],
             )  # fmt: skip
         self.splits = tuple(split for split in SPLITS if split in self._splits)
-        """Its splits; none is empty."""
+        """The splits with at least one instance."""
 
     def len(self, split: str) -> int:
-        """Return the number of instances of a split."""
+        """Return the number of instances in a split.
+
+        Raises:
+            TaskNotFound: There is no such split.
+        """
         return len(self._split(split))
 
     def instance(self, split: str, index: int) -> Instance:
-        """Return an instance by its place.
+        """Return the instance at an index of a split.
 
         Raises:
-            TaskNotFound: There is none.
+            TaskNotFound: There is no such split or index.
         """
         instances = self._split(split)
         if not 0 <= index < len(instances):
@@ -99,7 +103,7 @@ class OfficialInstances:
         return instances[index]
 
     def find(self, instance_id: str) -> tuple[str, int] | None:
-        """Return split and index of the instance with this id; None if there is none."""
+        """Return the split and index of the instance with this id, or None."""
         return self._places.get(instance_id)
 
     def _split(self, split: str) -> list[Instance]:
@@ -115,7 +119,7 @@ class OfficialInstances:
         return self.data_set.split
 
     def _take(self, split: str, place: str, row: Any, names: dict[str, str]) -> None:
-        """Read a row, and leave it out if it cannot be used and the user wants that."""
+        """Add the instance of a row; with ``skip_broken_rows``, record an unusable row instead."""
         try:
             if self.data_set is None:
                 self.data_set = _recognised(place, row)
@@ -142,15 +146,15 @@ def open_official(
     """Return the instances of a source.
 
     Args:
-        source: As for :class:`OfficialInstances`; ``NAME:PATH`` says which set's rows a file or
-            folder holds, as in ``swe-bench-lite:rows.jsonl``.
-        image_mirror: Registry and namespace from which the images come.
-        skip_broken_rows: Leave out rows that cannot be used.
+        source: As for :class:`OfficialInstances`; or ``NAME:PATH``, which also names the set, as in
+            ``swe-bench-lite:rows.jsonl``.
+        image_mirror: Registry and namespace to pull images from.
+        skip_broken_rows: Skip rows that cannot be used.
 
     Raises:
-        ConfigurationError: An argument is none of these.
-        DataError: There is no such source, or a row cannot be used.
-        DependencyNotInstalled: A package is missing; says which.
+        ConfigurationError: An argument is invalid.
+        DataError: The source does not exist, or a row cannot be used.
+        DependencyNotInstalled: A package is missing; the message names it.
     """
     name, _, path = source.partition(":")
     has_name = known_set(name) is not None and bool(path)
@@ -163,7 +167,7 @@ def open_official(
 
 
 def _find_named_set(source: Any, name: str | None) -> tuple[DataSet | None, bool]:
-    """Return the set that the caller names, if they do, and whether it is to be recognised."""
+    """Return the set that the arguments name, if any, and whether to recognise it by its rows."""
     if not isinstance(source, str | os.PathLike) or not os.fspath(source):
         raise ConfigurationError(
             f"expected the path of a file or folder, or the name of a data set, got {source!r:.80}"
@@ -175,7 +179,7 @@ def _find_named_set(source: Any, name: str | None) -> tuple[DataSet | None, bool
 
 
 def _name(source: str) -> str:
-    """Return the name of a set, or of a file or folder, without what ids could trip over."""
+    """Return the name of a set, file or folder, with characters that are safe in ids."""
     named_set = known_set(source)
     name = named_set.name if named_set else stem(Path(os.path.abspath(os.path.expanduser(source))))
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "rows"
@@ -191,7 +195,7 @@ def _recognised(place: str, row: Any) -> DataSet:
 
 
 def _shared(instance: Instance, names: dict[str, str]) -> Instance:
-    """Let equal names of tests be one object: SWE-smith has thousands in each row."""
+    """Intern the names of tests to save memory: SWE-smith has thousands in each row."""
     fails, passes = (
         tuple(names.setdefault(test, test) for test in tests)
         for tests in (instance.fail_to_pass, instance.pass_to_pass)
@@ -200,7 +204,7 @@ def _shared(instance: Instance, names: dict[str, str]) -> Instance:
 
 
 def _rows(source: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield the rows of a source: the split that is told, or "", the place, and the row."""
+    """Yield the rows of a source: the split or "", the position for messages, and the row."""
     root = Path(os.path.expanduser(source))
     if any((root / name).is_file() for name in SAVED):
         yield from _saved_rows(root)
@@ -222,7 +226,7 @@ def _rows(source: str) -> Iterator[tuple[str, str, Any]]:
 
 
 def _files(root: Path) -> list[Path]:
-    """Return the files of a source, in an order that is always the same."""
+    """Return the files of a source, sorted so that the order is the same on every machine."""
     if root.is_file():
         if not root.name.endswith(FILE_ENDINGS):
             raise DataError(f"expected a file that ends with {', '.join(FILE_ENDINGS)}, got {root}")
@@ -244,7 +248,7 @@ def _saved_rows(root: Path) -> Iterator[tuple[str, str, Any]]:
     datasets = require("datasets", "swe")
     try:
         dataset = datasets.load_from_disk(str(root))
-    except Exception as error:  # of many kinds, as files are damaged
+    except Exception as error:  # damaged files raise errors of many kinds
         raise DataError(
             f"expected a folder that save_to_disk has written, got {root}, which cannot be read "
             f"({type(error).__name__}: {error}); write it again with to_parquet or to_json"
@@ -256,17 +260,17 @@ def _saved_rows(root: Path) -> Iterator[tuple[str, str, Any]]:
 
 
 def _split_of(name: str) -> str:
-    """Return the split that a file's name tells (``train-00000-of-00002``), or ""."""
+    """Return the split in a file's name, such as ``train-00000-of-00002``, or ""."""
     return SPLIT_NAMES.get(name.lower().partition("-")[0], "")
 
 
 def _hub_rows(hub: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield the rows of a data set of the hub."""
+    """Yield the rows of a data set on the hub."""
     datasets = require("datasets", "swe")
     try:
         with asked_once():
             splits = datasets.load_dataset(hub)
-    except Exception as error:  # of many kinds: the hub's, those of requests, of files
+    except Exception as error:  # of many kinds: from the hub, the network, or files
         message = " ".join(str(error).split())[:300]
         raise DataError(
             f"expected to load the data set {hub} from the hub, got {type(error).__name__}: "
@@ -275,7 +279,7 @@ def _hub_rows(hub: str) -> Iterator[tuple[str, str, Any]]:
             "or a file of rows (.jsonl, .parquet) as data"
         ) from error
     named_splits = [name for name in splits if _split_of(name)]
-    # "filtered" of SWE-rebench is a part of its "test".
+    # Other splits are subsets: "filtered" of SWE-rebench is a part of its "test".
     if named_splits and len(named_splits) < len(splits):
         _log.warning("of %s the splits %s are read, of %s", hub, named_splits, list(splits))
     for name in named_splits or splits:

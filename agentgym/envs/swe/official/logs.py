@@ -1,13 +1,13 @@
-"""What became of each test, read from the log of a test run.
+"""Parse the logs of test runs: the status of each test.
 
-A published set names its tests as its own log reader did, so a log is read the same way here. The
-formats and their names are those of the SWE-bench harness (Jimenez et al., 2024, arXiv:2310.06770)
-and of R2E-Gym (Jain et al., 2025, arXiv:2504.07164). Two things differ, against forged logs: where
-a log tells several things of one test the worst counts, not the last, and names keep their spaces.
-Where a reader of theirs names a test in an odd way, it is found by that name too, since lists hold
-it: a migration glued to a test, a reason behind a name.
+The names of tests in a published set are those that its own log parser produced, so logs are parsed
+in the same way here. The formats and their names are those of the SWE-bench harness (Jimenez et
+al., 2024, arXiv:2310.06770) and of R2E-Gym (Jain et al., 2025, arXiv:2504.07164). There are two
+differences, which make forged logs harder: if a log contains several statuses of a test, the worst
+counts instead of the last, and names keep their spaces. Odd names that those parsers produce, such
+as one with a migration before it or a reason after it, are found as well.
 
-A log is written by code that a model may have changed: it is text and nothing more.
+A log is untrusted: code that a model may have changed writes it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 STATUSES = ("PASSED", "XFAIL", "XPASS", "SKIPPED", "FAILED", "ERROR")
-"""What can become of a test, from the best to the worst."""
+"""Statuses of a test, from best to worst."""
 
 LogReader = Callable[[str], dict[str, str]]
-"""From a log to the status of each test by name."""
+"""Parses a log into the status of each test, by name."""
 
 START_MARKERS = (">>>>> Start Test Output",)
 END_MARKERS = (">>>>> End Test Output",)
 LONGEST_LINE = 4_000
-"""Characters of a line that are read; names of tests are shorter."""
+"""Maximum number of characters of a line that are parsed; names of tests are shorter."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 _STATUS = "|".join(STATUSES)
@@ -38,9 +38,9 @@ _RESULTS: Mapping[str, str] = {
 }  # fmt: skip
 _SKIPPED = " ... skipped"
 _NESTED_BEGIN, _NESTED_END = " Testing against Django installed in ", " silenced)."
-"""What a run of Django's tests inside of a test prints first and last."""
+"""First and last output of a test of Django that runs its test suite inside itself."""
 _MIGRATION = re.compile(r"(?:Applying|Unapplying) \S+?\.\.\. *(?=\S)")
-"""What Django prints before a migration; a test that runs it may follow on the line."""
+"""Output of Django at a migration; the name of the test that runs it may follow in the line."""
 _HEADER = re.compile(r"(FAIL|ERROR): (\S+ \([^()]*\))")
 _SYMPY: Mapping[str, str] = {
     "ok": "PASSED", "F": "FAILED", "E": "ERROR", "f": "XFAIL", "X": "XPASS", "s": "SKIPPED",
@@ -53,14 +53,15 @@ _TIMINGS = re.compile(
     r"|\s*\(\s*\d+(?:\.\d+)?\s*m?s\s*\)$)",
     re.IGNORECASE,
 )
-"""A time in a name; it is looked for where blanks begin only, of which a log may hold thousands."""
+"""A duration in a name. The lookbehind tries a run of blanks, of which a log may contain thousands,
+only at its beginning; otherwise the search would take quadratic time."""
 
 
 def read_pytest(log: str) -> dict[str, str]:
-    """Read pytest's summary (``FAILED a.py::test_b[x y] - assert 0``) and its verbose lines.
+    """Parse pytest's summary (``FAILED a.py::test_b[x y] - assert 0``) and its verbose lines.
 
-    The latter are ``a.py::test_c PASSED [ 50%]``, and ``[gw0] [ 50%] PASSED a.py::test_c`` where
-    several processes run the tests.
+    The latter are ``a.py::test_c PASSED [ 50%]`` or, with pytest-xdist, ``[gw0] [ 50%] PASSED
+    a.py::test_c``.
     """
     statuses: dict[str, str] = {}
     for line in _lines(log):
@@ -78,30 +79,30 @@ def read_pytest(log: str) -> dict[str, str]:
 
 
 def read_pytest_options(log: str) -> dict[str, str]:
-    """Read as :func:`read_pytest`; a path in brackets is named by its last part."""
+    """Parse like :func:`read_pytest`; a path in brackets is reduced to its last part."""
     return _renamed(read_pytest(log), _last_part)
 
 
 def read_matplotlib(log: str) -> dict[str, str]:
-    """Read as :func:`read_pytest`; mouse buttons are named by their numbers."""
+    """Parse like :func:`read_pytest`; names of mouse buttons become their numbers."""
     return _renamed(read_pytest(log), _button_numbers)
 
 
 def read_r2e(log: str) -> dict[str, str]:
-    """Read pytest's summary; tests are named without their file, with dots: ``TestA.test_b``."""
+    """Parse pytest's summary; names lack the file and have dots: ``TestA.test_b``."""
     _, _, summary = log.partition("short test summary info")
     return _renamed(read_pytest(summary), _without_file)
 
 
 def read_unittest(log: str) -> dict[str, str]:
-    """Read unittest's verbose lines (``test_a (app.tests.TestB) ... ok``), as Django prints them.
+    """Parse unittest's verbose lines (``test_a (app.tests.TestB) ... ok``), as Django prints them.
 
-    A test with a docstring is named by its first line. Where a test prints, its result stands at
-    the beginning of a later line.
+    The name of a test with a docstring is the docstring's first line. If a test prints text, its
+    result is at the beginning of a later line.
     """
     statuses: dict[str, str] = {}
-    waiting = ""  # the test whose result is yet to come
-    outer, before = "", ""  # a test that runs tests, and the line before
+    waiting = ""  # a test whose result is expected in a later line
+    outer, before = "", ""  # a test that runs a test suite; the previous line
     for line in map(str.strip, _lines(log)):
         header = _HEADER.match(line)
         name, dots, rest = line.rpartition(" ...")
@@ -121,14 +122,14 @@ def read_unittest(log: str) -> dict[str, str]:
             _note_unittest(statuses, outer, "PASSED")
         elif waiting and line in _RESULTS:
             _note_unittest(statuses, waiting, _RESULTS[line])
-        elif waiting and line.startswith("ok"):  # what the next test prints may be glued to it
+        elif waiting and line.startswith("ok"):  # the next test's output may follow directly
             _note_unittest(statuses, waiting, "PASSED")
         before = line
     return statuses
 
 
 def read_sympy(log: str) -> dict[str, str]:
-    """Read SymPy's own runner: ``test_a ok``, ``test_b F``; headers name what failed by file."""
+    """Parse the log of SymPy's runner: ``test_a ok``, ``test_b F``, and headers of failures."""
     statuses: dict[str, str] = {}
     for line in map(str.strip, _lines(log)):
         header = _SYMPY_HEADER.fullmatch(line)
@@ -149,7 +150,7 @@ LOG_FORMATS: Mapping[str, LogReader] = {
     "sympy": read_sympy,
     "r2e": read_r2e,
 }
-"""How each kind of log is read."""
+"""Name of a log format -> its parser."""
 
 
 PYTEST_NAMES: Mapping[str, Callable[[str], str]] = {
@@ -158,13 +159,13 @@ PYTEST_NAMES: Mapping[str, Callable[[str], str]] = {
     "matplotlib": lambda name: _button_numbers(name),
     "r2e": lambda name: _without_file(name),
 }
-"""How each format whose logs are pytest's names a test, from the name that pytest gives it."""
+"""Name of a format of pytest's logs -> function from pytest's id of a test to its name there."""
 
 
 def test_section(log: str) -> str:
-    """Return the part of a log between the markers of a test run; all of it where there are none.
+    """Return the part of a log between the markers of a test run; the whole log without markers.
 
-    The last end counts: what a test prints cannot cut off the tests after it.
+    The last end marker counts, so that a test cannot hide later results by printing one.
     """
     for marker in START_MARKERS:
         _, has_marker, rest = log.partition(marker)
@@ -176,18 +177,18 @@ def test_section(log: str) -> str:
 
 
 def statuses_of(tests: Collection[str], statuses: Mapping[str, str]) -> dict[str, str | None]:
-    """Look up what became of tests.
+    """Look up the statuses of tests by the names in a published set.
 
-    Lists of published sets were cut at the first space of a name, so that ``test_a[b`` may stand
-    for ``test_a[b c]`` and ``test_a[b d]``: such a name has the worst status of those that begin
-    with it. Times in names do not count.
+    Published lists cut names at the first space, so that ``test_a[b`` may mean both ``test_a[b c]``
+    and ``test_a[b d]``: such a name gets the worst status of the tests that begin with it.
+    Durations in names are ignored.
 
     Args:
-        tests: Names as the set has them.
-        statuses: What a log tells, by full names.
+        tests: Names in the published set.
+        statuses: Statuses in a log, by full names.
 
     Returns:
-        The status of each test; None where the log does not tell.
+        The status of each test; None if the log does not contain it.
     """
     cut: dict[str, str] = {}
     for name, status in statuses.items():
@@ -197,16 +198,16 @@ def statuses_of(tests: Collection[str], statuses: Mapping[str, str]) -> dict[str
 
 
 def _status(test: str, statuses: Mapping[str, str], cut: Mapping[str, str]) -> str | None:
-    """Return the status of a test as a set names it."""
+    """Return the status of a test by its name in a published set, or None."""
     status = statuses.get(test, cut.get(test, cut.get(_TIMINGS.sub("", test))))
-    if status is None and " - " in test:  # a reader takes the reason of an XFAIL for its name
+    if status is None and " - " in test:  # SWE-bench's parser includes the reason of an XFAIL
         named = statuses.get(_pytest_name(test, "XFAIL"))
         return named if named == "XFAIL" else None
     return status
 
 
 def _renamed(statuses: Mapping[str, str], named: Callable[[str], str]) -> dict[str, str]:
-    """Give tests other names, and their cut names too; the worst of those that share one counts."""
+    """Rename tests, including their cut names; the worst status of equal names counts."""
     result: dict[str, str] = {}
     for name, status in statuses.items():
         for new_name in dict.fromkeys((named(name), named(_cut(name)))):
@@ -225,7 +226,7 @@ def _last_part(name: str) -> str:
 
 
 def _cut(name: str) -> str:
-    """Return a name up to its first white space."""
+    """Return the part of a name before the first white space."""
     return name.split(maxsplit=1)[0] if name.strip() else name
 
 
@@ -242,16 +243,16 @@ def _lines(log: str) -> Iterable[str]:
 
 
 def _note(statuses: dict[str, str], name: str, status: str) -> None:
-    """Note what became of a test; the worst of several counts."""
+    """Record the status of a test, unless a worse one is recorded."""
     earlier = statuses.get(name)
     if earlier is None or STATUSES.index(status) > STATUSES.index(earlier):
         statuses[name] = status
 
 
 def _note_unittest(statuses: dict[str, str], name: str, status: str) -> None:
-    """Note what became of a test, with what stands glued to the beginning of its name and without.
+    """Record the status of a test under its name with and without a migration before it.
 
-    Lists of one published set have the former, but for one test.
+    A published set has the names with the migration, except for one test.
     """
     if name:
         _note(statuses, name, status)
@@ -259,7 +260,7 @@ def _note_unittest(statuses: dict[str, str], name: str, status: str) -> None:
 
 
 def _pytest_name(text: str, status: str) -> str:
-    """Cut the message off a line of the summary: ``a.py::test_b[c d] - assert 0``."""
+    """Return the name in a line of the summary, such as ``a.py::test_b[c d] - assert 0``."""
     if status == "PASSED":
         return text.rstrip()
     match = _NAME.match(text)

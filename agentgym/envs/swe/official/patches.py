@@ -1,4 +1,4 @@
-"""Unified diffs as published sets have them: which files they touch, and what undoes them."""
+"""Diffs of published sets: the files that they touch, and their reverse."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 def touched_files(patch: str) -> tuple[str, ...]:
-    """Return the files that a diff makes, changes or deletes, in its order.
+    """Return the paths that a diff creates, changes or deletes, in its order.
 
     Raises:
-        DataError: It is no diff.
+        DataError: The text is not a diff.
     """
     paths = (path for diff in read_diff(patch, binary=True) for path in (diff.before, diff.after))
     return tuple(dict.fromkeys(filter(None, paths)))
 
 
 def remaining_files(patch: str) -> tuple[str, ...]:
-    """Return the files that a diff makes or changes and that exist after it, in its order.
+    """Return the paths that a diff creates or changes, without deleted files, in its order.
 
     Raises:
-        DataError: It is no diff.
+        DataError: The text is not a diff.
     """
     files = (diff.after for diff in read_diff(patch, binary=True))
     return tuple(dict.fromkeys(filter(None, files)))
@@ -34,10 +34,10 @@ def remaining_files(patch: str) -> tuple[str, ...]:
 def reversed_diff(patch: str) -> str:
     """Return the diff that undoes a diff.
 
-    SWE-smith publishes what breaks a repository; the reverse of it is the right solution.
+    SWE-smith publishes the diff of the fault; its reverse is the reference solution.
 
     Raises:
-        DataError: It is no diff, or it changes binary files.
+        DataError: The text is not a diff, or it changes binary files.
     """
     return "".join(line for diff in read_diff(patch) for line in _reversed(diff))
 
@@ -64,12 +64,12 @@ def _reversed(diff: FileDiff) -> Iterator[str]:
 
 
 def _span(start: int, lines: tuple[str, ...]) -> str:
-    """Write the place of a hunk; lines count from 1, and an empty one stands behind a line."""
+    """Format a range of a hunk header: lines count from 1, an empty range from 0."""
     return f"{start + bool(lines)},{len(lines)}"
 
 
 def _lines(hunk: Hunk) -> Iterator[str]:
-    """Yield a hunk from new to old."""
+    """Yield the lines of the reversed hunk."""
     matcher = difflib.SequenceMatcher(None, hunk.new, hunk.old, autojunk=False)
     for kind, start, end, other, stop in matcher.get_opcodes():
         if kind == "equal":

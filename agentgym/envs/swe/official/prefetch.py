@@ -1,4 +1,4 @@
-"""Bring the images of many instances before they are needed."""
+"""Pull the images of many instances before they are needed."""
 
 from __future__ import annotations
 
@@ -9,38 +9,42 @@ from typing import Protocol
 from agentgym.sandbox import SandboxUnavailable
 
 FAILURES = 3
-"""Images one after the other that cannot be had, until the cause is taken to be none of theirs: a
-limit of the registry, a disk that is full, a network that is down."""
+"""Number of consecutive failures after which pulling stops: the cause is probably not in the images,
+but the registry's rate limit, a full disk or the network."""
 
 
 class Pulling(Protocol):
-    """What brings images: those of an engine, or of a store."""
+    """Pulls images, into a container engine or agentgym's own store."""
 
     def find(self, name: str) -> object | None:
-        """Return an image that is there."""
+        """Return a local image, or None."""
 
     def ensure(self, name: str) -> object:
-        """Bring an image if it is not there; SandboxUnavailable says why it cannot be had."""
+        """Pull an image unless it is local.
+
+        Raises:
+            SandboxUnavailable: The image cannot be pulled.
+        """
 
     def total_size(self) -> int:
-        """Return the bytes of what it brought."""
+        """Return the total size of the images that it pulled, in bytes."""
         ...
 
 
 @dataclass
 class Fetched:
-    """What became of images."""
+    """The result of prefetching images."""
 
     existing: list[str] = field(default_factory=list)
-    """Those that were there already."""
+    """Images that were local already."""
     pulled: list[str] = field(default_factory=list)
-    """Those that were pulled."""
+    """Images that were pulled."""
     failed: dict[str, str] = field(default_factory=dict)
-    """Those that cannot be had, each with the reason and what to do."""
+    """Image that cannot be pulled -> reason and remedy."""
     left: tuple[str, ...] = ()
-    """Those that were not tried any more."""
+    """Images that were not tried."""
     why: str = ""
-    """Why not."""
+    """Why they were not tried; empty if all were."""
 
 
 def prefetch(
@@ -49,19 +53,18 @@ def prefetch(
     budget: int | None = None,
     watch: Callable[[str], None] = lambda name: None,
 ) -> Fetched:
-    """Pull the images that are not there yet, in their order.
+    """Pull the images that are not local yet, in order.
 
-    What was pulled stays whatever comes after it, so a run that was cut off goes on where it
-    stopped.
+    Pulled images are kept, so an interrupted run continues where it stopped.
 
     Args:
-        names: The images.
-        images: What brings them.
-        budget: Bytes; no image is pulled any more once those that agentgym has pulled take them.
-        watch: Told the name of each image before it is looked for.
+        names: Names of the images.
+        images: Pulls them.
+        budget: Stop when the images that agentgym has pulled take this many bytes; None: no limit.
+        watch: Called with the name of each image before it is processed.
     """
     image_names = list(dict.fromkeys(names))
-    result, row = Fetched(), 0
+    result, consecutive_failures = Fetched(), 0
     for position, name in enumerate(image_names):
         watch(name)
         if images.find(name) is not None:
@@ -73,13 +76,13 @@ def prefetch(
             images.ensure(name)
         except SandboxUnavailable as problem:
             result.failed[name] = str(problem)
-            row += 1
-            if row == FAILURES:
+            consecutive_failures += 1
+            if consecutive_failures == FAILURES:
                 why = f"{FAILURES} images one after the other could not be had"
                 return _stopped(result, image_names[position + 1 :], why)
             continue
         result.pulled.append(name)
-        row = 0
+        consecutive_failures = 0
     return result
 
 

@@ -1,11 +1,11 @@
-"""From a row of a published set to an instance.
+"""Convert a row of a published set to an instance.
 
-The fields of SWE-bench (Jimenez et al., 2024), which most sets share: ``instance_id``, ``repo``,
+Most sets have the fields of SWE-bench (Jimenez et al., 2024): ``instance_id``, ``repo``,
 ``base_commit``, ``patch``, ``test_patch``, ``problem_statement``, ``version``, ``FAIL_TO_PASS`` and
-``PASS_TO_PASS``, the last two as lists or as JSON texts of lists. SWE-smith has no ``test_patch``,
-and its ``patch`` is the fault. R2E-Gym has ``repo_name``, ``commit_hash``, ``docker_image``,
-``parsed_commit_content`` (the solution, in pieces), ``expected_output_json`` (what became of each
-test with it) and ``execution_result_content`` (logs with and without it).
+``PASS_TO_PASS``, the last two as lists or JSON-encoded lists. SWE-smith has no ``test_patch``, and
+its ``patch`` is the fault. R2E-Gym has ``repo_name``, ``commit_hash``, ``docker_image``,
+``parsed_commit_content`` (the solution, as parsed hunks), ``expected_output_json`` (the status of
+each test with the solution) and ``execution_result_content`` (logs with and without it).
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from agentgym.errors import DataError
 from agentgym.support.strict_json import parse_json
 
 DETAILS = ("base_commit", "version", "created_at", "difficulty", "language")
-"""Fields that are kept for people."""
+"""Fields that are copied to the details of the instance, for people."""
 ISSUE_TAGS = ("[ISSUE]", "[/ISSUE]")
-"""What R2E-Gym puts around statements."""
+"""Tags around the statements of R2E-Gym, which are removed."""
 
 
 def read_row(row: Any, data_set: DataSet, image_mirror: str = "") -> Instance:
-    """Read a row.
+    """Convert a row to an instance.
 
     Args:
         row: The row.
         data_set: The set that it belongs to.
-        image_mirror: What stands in place of its image's registry and namespace.
+        image_mirror: Registry and namespace that replace those of its image; empty: none.
 
     Raises:
-        DataError: It cannot be used; names the field.
+        ConfigurationError: ``image_mirror`` is invalid.
+        DataError: The row cannot be used; the message names the field.
     """
     if not isinstance(row, Mapping):
         raise DataError(f"expected an object, got {row!r:.80}")
@@ -94,7 +95,7 @@ def _statement(row: Mapping[str, Any]) -> str:
 
 
 def _tests(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Read a list of tests, or the JSON text of one."""
+    """Return a field with a list of tests, which may be JSON-encoded."""
     value = row.get(name)
     if isinstance(value, str):
         value = _json(value, name)
@@ -123,7 +124,7 @@ def _object(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _literal(path: str) -> str:
-    """Return the pattern that a path alone matches."""
+    """Return the fnmatch pattern that matches only this path."""
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path)
 
 
@@ -132,10 +133,11 @@ def _details(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _from_r2e(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of R2E-Gym in the fields of SWE-bench.
+    """Convert a row of R2E-Gym to the fields of SWE-bench.
 
-    Tests that pass with the solution decide: those that failed or were missing without it, and
-    those that passed already. Where no log tells how it was without it, all count as failing.
+    The deciding tests are those that pass with the solution: FAIL_TO_PASS if they failed or were
+    missing without it, else PASS_TO_PASS. Without a log from before the solution, all are
+    FAIL_TO_PASS.
     """
     repo, commit = _text(row, "repo_name"), _text(row, "commit_hash")
     expected = {
@@ -160,7 +162,7 @@ def _from_r2e(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _r2e_patch(commit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the diff of a commit, without its tests and what is no Python."""
+    """Yield the lines of a commit's diff, restricted to Python files that are not tests."""
     try:
         for file in commit["file_diffs"]:
             path = file["header"]["file"]["path"]

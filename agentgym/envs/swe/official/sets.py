@@ -1,6 +1,6 @@
-"""The published sets: how their rows are known, and where their images hold what.
+"""The table of published sets: how to recognise their rows, and the layout of their images.
 
-Where each fact comes from stands beside it; names in brackets are files of the project named.
+Comments give the source of each fact; brackets contain the project and its files.
 """
 
 from __future__ import annotations
@@ -12,43 +12,43 @@ from typing import Any
 from agentgym.errors import ConfigurationError, DataError
 
 CONDA = ("/opt/miniconda3/envs/testbed/bin", "/opt/miniconda3/bin")
-"""Where images of SWE-bench's kind keep their Python [SWE-bench: harness/dockerfiles]."""
+"""Folders of Python in images built like SWE-bench's [SWE-bench: harness/dockerfiles]."""
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """What the rows of a published set have in common."""
+    """Properties of a published set."""
 
     name: str
-    """What it is called here."""
+    """Name in agentgym."""
     hub: tuple[str, ...]
     """Its ids on the Hugging Face hub."""
     split: str
-    """The split that rows belong to where nobody tells."""
+    """Split of rows whose source names none."""
     fields: tuple[str, ...]
-    """Fields that its rows have."""
+    """Fields that all its rows have; they recognise the set."""
     without: tuple[str, ...] = ()
-    """Fields that its rows do not have."""
+    """Fields that none of its rows has."""
     image: str = ""
-    """The image of a row that names none: ``{id}`` is the instance, ``{repo}`` the repository."""
+    """Image of rows that name none: ``{id}`` is the instance's id, ``{repo}`` the repository."""
     separator: str = "_1776_"
-    """What stands in names of images for the ``__`` of an id, which Docker does not allow."""
+    """Replacement for ``__`` of an id in the image's name, where Docker does not allow it."""
     workdir: str = "/testbed"
-    """Where the images hold the repository; ``{repo}`` is the last part of its name."""
+    """Path of the repository in the images; ``{repo}`` is the last part of its name."""
     path: tuple[str, ...] = CONDA
-    """Folders of the images that hold the Python of the repository."""
+    """Folders in the images to put first in ``PATH``: those of the repository's Python."""
     hidden: tuple[str, ...] = ()
-    """Files and folders of the images that would tell an agent the tests."""
+    """Files and folders in the images to hide from agents, because they reveal the tests."""
     protected: tuple[str, ...] = ()
-    """Patterns of files of the repository that only the set may change."""
+    """Patterns of files in the repository in which the agent's changes do not count."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables that the tests need."""
+    """Environment variables of commands and tests."""
 
 
 DATA_SETS: Mapping[str, DataSet] = {
     dataset.name: dataset
     for dataset in (
-        # The first whose fields a row has is taken, so the most particular stand first.
+        # The first set whose fields match a row is chosen, so the most specific come first.
         DataSet(
             # Images hold the tests in /r2e_tests and /testbed/run_tests.sh runs them from
             # /testbed/r2e_tests [R2E-Gym: agenthub/runtime/docker.py; verifiers: r2e_gym.py].
@@ -125,7 +125,7 @@ DATA_SETS: Mapping[str, DataSet] = {
         ),
     )
 }  # fmt: skip
-"""Every set by its name."""
+"""The supported sets, by name."""
 
 
 NOT_PLAYED: Mapping[str, tuple[str, ...]] = {
@@ -134,14 +134,14 @@ NOT_PLAYED: Mapping[str, tuple[str, ...]] = {
     "Multi-SWE-bench": ("org", "number", "fix_patch"),
     "SWE-PolyBench": ("F2P", "P2P"),
 }
-"""Sets that are known by fields of their rows, and cannot be played."""
+"""Known sets that are not supported, and the fields that recognise them."""
 
 
 def data_set(name: Any) -> DataSet:
-    """Return the set of a name, or of an id on the hub.
+    """Return the set with a name, or with an id on the hub.
 
     Raises:
-        ConfigurationError: There is no such set; lists those that exist.
+        ConfigurationError: There is no such set; the message lists those that exist.
     """
     dataset = known_set(name) if isinstance(name, str) else None
     if dataset is None:
