@@ -9,7 +9,7 @@ from typing import Protocol
 from agentgym.sandbox import SandboxUnavailable
 
 FAILURES = 3
-"""Number of consecutive failures after which pulling stops: the cause is probably not in the images,
+"""Number of consecutive failures after which pulling stops: the cause is probably not the images,
 but the registry's rate limit, a full disk or the network."""
 
 
