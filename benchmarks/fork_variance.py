@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 from provenance import to_json
 
-from tests.trainers.algorithms.trees import Process, batch_of, grow
+from tests.trainers.methods.forks.trees import Process, batch_of, grow
 from trainers.algorithms.advantage import Term, advantage
-from trainers.algorithms.branching import Branching, EveryTurn, RandomTurns
 from trainers.algorithms.filters import apply_filters
-from trainers.algorithms.fork_value import ForkValue
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import PRESETS
-from trainers.algorithms.trees import fork_weights
+from trainers.methods.forks.branching import Branching, EveryTurn, RandomTurns
+from trainers.methods.forks.fork_value import ForkValue
+from trainers.methods.forks.trees import fork_weights
 
 SIZE = 8
 """Episodes of a group, at most."""

@@ -322,8 +322,7 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
         "groups num_generations minibatches num_iterations learning_rate warmup_steps turn_tokens"
         " episode_tokens max_grad_norm adam_beta2 success_bonus invalid_penalty price_rate"
         " turn_budget save_every save_minutes keep_checkpoints log_groups"
-        " refill gamma beta entropy epsilon epsilon_high aggregation branch"
-        " branch_roots branch_copies branch_credit normalize",
+        " gamma beta entropy epsilon epsilon_high aggregation normalize",
         "rl.",
     ),
     "rl.sampler": OWN_PART,

@@ -49,7 +49,7 @@ METHODS: Mapping[str, str] = {
     "turn-loo": "--preset turn-loo",
     "gigpo": "--preset gigpo",
     "ppo": "--preset ppo",
-    "fork-value": "--preset fork-value --rl.branch-roots 4",
+    "fork-value": "--preset fork-value --forks.roots 4",
 }
 TARGET = 0.5
 """Share of the warm start's failures that must be solved to reach the target."""

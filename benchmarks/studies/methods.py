@@ -60,7 +60,7 @@ def arm(preset: str, workers: int = 0) -> Arm:
         flags += ["--reward-hooks", f"judge_mask:model=script,url={URL}"]
     if branching := PRESETS[preset].branching:
         # At most half of such a group starts from the task, fewer if the preset says so.
-        flags += ["--rl.branch-roots", str(min(4, branching.roots or 4))]
+        flags += ["--forks.roots", str(min(4, branching.roots or 4))]
     if workers or PRESETS[preset].worker_turns:
         # Delegations are free text, and delegating and reporting take turns, too.
         flags += ["--horizon", "11", "--rl.turn-tokens", "24", "--rl.episode-tokens", "400"]

@@ -77,7 +77,7 @@ def arm(family: str, recipe: str, rate: str) -> Arm:
     flags = f"{FAMILIES[family]} {COMMON} {RECIPES[recipe]} --rl.learning-rate {rate}"
     if branching := preset.branching:
         # At most half of such a group starts from the task, fewer if the preset says so.
-        flags += f" --rl.branch-roots {min(4, branching.roots or 4)}"
+        flags += f" --forks.roots {min(4, branching.roots or 4)}"
     kind = "size" if "," in recipe else "preset"
     labels = {"family": family, "recipe": recipe, "rate": rate, "kind": kind}
     needs = "kind=size" if kind == "size" else ""

@@ -20,7 +20,7 @@ PROOFS: Mapping[str, str] = {
         "tests/trainers/methods/critic/test_doors.py",
     ),
     **dict.fromkeys(
-        ("arpo", "fork-value", "vineppo", "tree-grpo"), "tests/trainers/test_fork_doors.py"
+        ("arpo", "fork-value", "vineppo", "tree-grpo"), "tests/trainers/methods/forks/test_doors.py"
     ),
     **dict.fromkeys(("dapo", "grpo-tcr", "vspo"), "tests/trainers/test_sampled_presets.py"),
     "agentrl": "tests/trainers/methods/cross_policy/test_doors.py",

@@ -161,7 +161,7 @@ def test_erpo_runs_whole_with_a_judge(serve: Serve, plain: Plain, tmp_path: Path
     with_refill = trained(tmp_path / "whole", *hooks, **more)
     steps = toy_runs.by_phase(tmp_path / "whole")["rl"]
     assert all(step["judge_mask_asked"] > 0 for step in steps)
-    assert not equal(trained(tmp_path / "plain", *hooks, **more, rl__refill=0), with_refill)
+    assert not equal(trained(tmp_path / "plain", *hooks, **more, refill__groups=0), with_refill)
 
 
 def test_credit_is_that_of_the_others() -> None:

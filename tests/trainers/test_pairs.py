@@ -26,7 +26,7 @@ SMALL = {
 @pytest.mark.parametrize(
     ("flags", "figure"),
     [
-        (["--preset=arpo", "--rl.branch=uniform:n=1", "--rl.branch-roots=1"], "forks"),
+        (["--preset=arpo", "--forks.rule=uniform:n=1", "--forks.roots=1"], "forks"),
         (["--preset=ppo"], "explained_variance"),
     ],
 )

@@ -89,7 +89,7 @@ def test_flat_groups_are_replaced_recorded_and_learned_from(tmp_path, monkeypatc
         # As many groups train as are not missing of the three.
         live = record["trained_fraction"] * 3
         assert live == pytest.approx(3 - record["groups_missing"])
-    plain = trained(tmp_path / "plain", "--rl.refill=0", start=reference, **settings)
+    plain = trained(tmp_path / "plain", "--refill.groups=0", start=reference, **settings)
     assert "groups_played" not in toy_runs.by_phase(plain)["rl"][0]
     assert not same_weights(plain, reference)
     resumed = killed_and_resumed(reference, tmp_path / "again", monkeypatch, 2, **settings)
@@ -134,9 +134,9 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
     ("preset", "without"),
     [
         ("vspo", {"rl__sampler": "uniform"}),
-        ("vspo", {"rl__refill": 0}),
+        ("vspo", {"refill__groups": 0}),
         ("vspo", {"reward_hooks": "progressive=1"}),
-        ("dapo", {"rl__refill": 0}),
+        ("dapo", {"refill__groups": 0}),
     ],
 )
 def test_a_preset_without_one_of_its_parts_trains_otherwise(preset, without, runs, tmp_path):
@@ -186,5 +186,5 @@ def test_a_preset_brings_its_rewards_and_stages(tmp_path):
         toy_runs.config(tmp_path / "run", preset="vspo", reward_hooks="progressive=0.5")
     )
     assert overridden.envs[0].reward_hooks == ("progressive=0.5",)
-    assert (run.config.rl.sampler, run.config.rl.refill) == ("value", 4)
-    assert resolve(toy_runs.config(tmp_path / "run")).config.rl.refill == 0
+    assert (run.config.rl.sampler, run.config.refill.groups) == ("value", 4)
+    assert resolve(toy_runs.config(tmp_path / "run")).config.refill.groups == 0

@@ -27,7 +27,7 @@ def test_erpo_trains_on_the_bundled_specifications(
         "fit_horizon": False, "horizon_every": None,
         "sft__demonstrations": 24, "sft__max_steps": 2, "sft__eval_tasks": 4, "eval__num_tasks": 4,
         "eval__valid_tasks": 4, "eval__every": 0, "rl__groups": 3, "rl__num_generations": 2,
-        "rl__refill": 0, "backend": "sync", "tiny__context": 2048,
+        "refill__groups": 0, "backend": "sync", "tiny__context": 2048,
         "rl__turn_tokens": 10, "rl__episode_tokens": 1600,
     }  # fmt: skip
     sizes = '--env-kwargs=sizes={"train": 6, "valid": 4, "test": 4}'

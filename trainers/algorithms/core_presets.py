@@ -6,15 +6,11 @@ These need nothing of ``trainers.methods``, whose folders bring presets of their
 from __future__ import annotations
 
 from trainers.algorithms.advantage import Term, Whiten
-from trainers.algorithms.branching import Branching, EntropyRise, EveryTurn, MainEpisodes
 from trainers.algorithms.filters import (
-    JUDGE_REJECT,
-    FlaggedTurns,
     HarnessEndings,
     TopVariance,
     ZeroVariance,
 )
-from trainers.algorithms.fork_value import ForkValue
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.preferences import Preference
 from trainers.algorithms.preset import Preset
@@ -102,20 +98,6 @@ CORE_PRESETS = (
         (Term(Solved()),),
         note="A round is one batch and one update. The paper, RFT and AgentEvol collect a round "
         "and begin anew with it and the demonstrations: --sft.rounds.",
-    ),
-    Preset(
-        "dapo",
-        "DAPO: decoupled clip and dynamic sampling policy optimisation",
-        "2503.14476",
-        (_Z,),
-        filters=(ZeroVariance(),),
-        shapers=(Overlong(),),
-        refill=10,
-        num_generations=16,
-        minibatches=16,
-        note="512 x 16 responses in parts of 512 (section 4.1). The filter looks at returns before "
-        "the overlong punishment. The released script plays at most 10 batches for one that is "
-        "full.",
     ),
     Preset(
         "grpo-tcr",
@@ -211,59 +193,6 @@ CORE_PRESETS = (
         "pair is used once.",
     ),
     Preset(
-        "arpo",
-        "Agentic reinforced policy optimisation: entropy-guided branching",
-        "2507.19849",
-        (_Z,),
-        loss=_CLIP,
-        branching=Branching(EntropyRise()),
-        num_generations=16,
-        note="The budget of 16 is divided among the 8 initial episodes, so that none waits for "
-        "another.",
-    ),
-    Preset(
-        "fork-value",
-        "agentgym: values by continuations from the very same state",
-        None,
-        (Term(ForkValue(prior=2.0)),),
-        filters=(ZeroVariance(),),
-        branching=Branching(EveryTurn(2), roots=8, nested=False, refill=False, credit="tree"),
-        num_generations=16,
-        note="Every advantage is a difference of mean returns, so that a group of equal returns "
-        "has none; prior=0 compares only within the same state. Without forks it is rloo.",
-    ),
-    Preset(
-        "vineppo",
-        "VinePPO: refining credit assignment by Monte-Carlo values",
-        "2410.01679",
-        (Term(ForkValue("added")),),
-        loss=_CLIP,
-        filters=(MainEpisodes(),),
-        branching=Branching(
-            EveryTurn(), roots=2, copies=3, nested=False, refill=False, credit="tree"
-        ),
-        num_generations=64,
-        groups=4,
-        note="A reasoning step of the paper is a turn here. The continuations of a state, 3 as in "
-        "its "
-        "ablation and 9 as in its main runs (--rl.branch-copies 9 --rl.num-generations 128), are "
-        "not trained. The value of the first state is that of the other episodes that begin there.",
-    ),
-    Preset(
-        "tree-grpo",
-        "Tree search for LLM agent reinforcement learning: Tree-GRPO",
-        "2509.21240",
-        (
-            Term(EpisodeReturn(), center="tree", scale="tree"),
-            Term(EpisodeReturn(), center="group", scale="group"),
-        ),
-        loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=1e-3),
-        branching=Branching(EveryTurn(), roots=4, copies=1),
-        num_generations=16,
-        note="Trees grow as they are played: a fork at every turn while the budget of a tree "
-        "lasts, where the paper draws states of finished episodes.",
-    ),
-    Preset(
         "matpo",
         "Multi-agent tool-integrated policy optimisation: planner and workers in one model",
         "2510.04678",
@@ -277,36 +206,6 @@ CORE_PRESETS = (
         "planner's words and the last observation, and its last turn is its summary. A planner "
         "may act itself, which the paper leaves to workers. The number of turns of a worker is "
         "agentgym's choice.",
-    ),
-    Preset(
-        "vspo",
-        "Value-based sampling policy optimisation with progressive reward shaping",
-        "2512.07478",
-        (_Z,),
-        loss=Loss(high=0.2, kl_beta=1e-3),
-        filters=(ZeroVariance(),),
-        sampler="value",
-        refill=4,
-        reward_hooks=("progressive:first=0.3,second=0.7,third=1,every=100,gate=1",),
-        steps=300,
-        num_generations=5,
-        omits="value-smoothing clipping",
-        note="Value-smoothing clipping weakens the advantages of tasks that a batch repeats. Its "
-        "formula is not published, and here it would have no effect: a group without variance is "
-        "replaced by a task that the step has not played, sampled by value and played by the "
-        "current policy. The outcome counts only if every action was valid, since valid calls are "
-        "learned first. The length of stages and the number of groups are agentgym's choice.",
-    ),
-    Preset(
-        "erpo",
-        "AutoForge: environment-level relative policy optimisation",
-        "2512.22857",
-        (Term(EpisodeReturn(), center="group", scale="family"),),
-        filters=(FlaggedTurns(JUDGE_REJECT, in_baseline=False), ZeroVariance()),
-        refill=10,
-        note="The judge looks for what the environment or its simulated user did wrong. Rejected "
-        "episodes do not enter the baseline, which the paper leaves open. The bound of the refill "
-        "is DAPO's.",
     ),
     Preset(
         "loop",

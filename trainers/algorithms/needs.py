@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["JUDGE", "REFERENCE", "Need", "needs_of"]
+__all__ = ["JUDGE", "REFERENCE", "REFILL", "Need", "needs_of"]
 
 
 class Need(str):
@@ -30,6 +30,7 @@ class Need(str):
 REFERENCE = Need("reference", "a frozen reference policy that fills aux['logp_ref']")
 JUDGE = Need("judge", "a judge of episodes: --reward-hooks judge_mask:model=NAME,url=URL")
 """Fulfilled by a reward hook."""
+REFILL = Need("refill", "further groups, to replace those without a learning signal")
 
 
 def needs_of(parts: Iterable[object]) -> tuple[Need, ...]:

@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, Protocol, TypeGuard
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Key, Term, Whiten
-from trainers.algorithms.branching import Branching
+from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import Filter, TopVariance, ZeroVariance
 from trainers.algorithms.gae import ValueSignal
 from trainers.algorithms.loss import Loss
-from trainers.algorithms.needs import Need, needs_of
+from trainers.algorithms.needs import REFILL, Need, needs_of
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.preferences import Preference
 from trainers.algorithms.schedule import Stages
+from trainers.algorithms.segments import BoolArray, FloatArray
 from trainers.algorithms.shaping import INVALID, FlagPenalty, Overlong, Shaper
 
 _PACKAGE = __name__.partition(".")[0]
@@ -31,6 +32,19 @@ PARTS = ("terms", "post", "loss", "filters", "shapers", "pool", "branching")
 _WITHIN_GROUPS: frozenset[Key] = frozenset(
     {"group", "tree", "state", "turn_index", "turn_index_padded"}
 )
+
+
+class SharedTurns(Protocol):
+    """How episodes of a group come to share turns, and how these are trained."""
+
+    @property
+    def trains_once(self) -> bool:
+        """Whether tokens that episodes share are trained once."""
+        ...
+
+    def weigh(self, batch: Batch, train: BoolArray) -> FloatArray:
+        """Return the (N,) weights of trajectories, of which those in (N,) ``train`` train."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -80,7 +94,7 @@ class Preset:
     """Steps of each stage; None leaves it to the run."""
     pool: PolicyPool | None = None
     """Cross-policy sampling: which policy plays a turn."""
-    branching: Branching | None = None
+    branching: SharedTurns | None = None
     """Where episodes are forked."""
     beyond: tuple[str, ...] = ()
     """Elements of the paper that none of these parts expresses, in a few words each."""
@@ -96,7 +110,8 @@ class Preset:
     def needs(self) -> tuple[Need, ...]:
         """What its parts read besides the policy's episodes."""
         signals = [term.signal for term in self.terms]
-        return needs_of([*signals, self.loss, *self.filters, self.pool, self.branching])
+        needs = needs_of([*signals, self.loss, *self.filters, self.pool, self.branching])
+        return (*needs, REFILL) if self.refill else needs
 
     @property
     def value_signal(self) -> ValueSignal | None:

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from agentgym.errors import ConfigurationError
-from trainers.algorithms.branching import BRANCHING
 from trainers.algorithms.core_presets import CORE_PRESETS, TURN_LOO
 from trainers.algorithms.needs import REFERENCE
 from trainers.algorithms.preset import Preset
@@ -21,7 +20,6 @@ DEFAULT = TURN_LOO.name
 """Name of the default preset."""
 SERVES = (
     REFERENCE,
-    BRANCHING,
     *(need for method in methods() if method.provides is None for need in method.needs),
 )
 """Requirements of presets that the trainer meets under any settings."""

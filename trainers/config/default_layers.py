@@ -60,7 +60,7 @@ def preset_layer(config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv
     """Return what a preset says; its stages lengthen a run that would be too short for them."""
     stages = preset.horizon
     steps = max(len(stages.rounds) * stages.every if stages else 0, preset.steps or 0)
-    usual = {"num_iterations": 1, "sampler": "uniform", "refill": 0}
+    usual = {"num_iterations": 1, "sampler": "uniform"}
     rl = {name: _unless(getattr(preset, name), value) for name, value in usual.items()}
     penalty = None if any(env.prices_invalid_by_hook for env in envs) else preset.invalid_penalty
     return Layer(
@@ -163,7 +163,6 @@ def trainer_layer(
                 "learning_rate": rl_rate,
                 "invalid_penalty": 0.0 if by_hook else INVALID_PENALTY,
                 "sampler": "uniform",
-                "refill": 0,
             },
             "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},
         },

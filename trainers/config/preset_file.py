@@ -23,7 +23,7 @@ from agentgym.trust import Claim, check_trusted
 from agentgym.trust.claims import claim
 from agentgym.trust.table import PRESET_PART
 from agentgym.trust.typed_here import TypedHere
-from trainers.algorithms import branching, filters, fork_value, preferences, shaping, signals
+from trainers.algorithms import filters, preferences, shaping, signals
 from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.preset import PARTS, Preset
@@ -36,15 +36,12 @@ _CORE: Mapping[str, tuple[type, ...]] = {
     "loss": (Loss,),
     "filters": (
         filters.ZeroVariance, filters.TopVariance, filters.HarnessEndings, filters.FlaggedTurns,
-        branching.MainEpisodes,
     ),
     "shapers": (shaping.EndPenalty, shaping.Overlong, shaping.FlagPenalty),
     "signal": (
         signals.EpisodeReturn, signals.Solved, signals.StepReward, signals.RewardToGo,
-        signals.KLToGo, fork_value.ForkValue, preferences.Preference,
+        signals.KLToGo, preferences.Preference,
     ),
-    "branching": (branching.Branching,),
-    "rule": (branching.EntropyRise, branching.RandomTurns, branching.EveryTurn),
 }  # fmt: skip
 SUPPLIED: Mapping[str, tuple[type, ...]] = {
     field: (

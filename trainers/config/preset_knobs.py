@@ -9,10 +9,8 @@ from typing import Any
 from agentgym.core.options import import_own
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.branching import FORK_RULES, Branching, ForkRule
 from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.presets import PRESETS
 from trainers.algorithms.signals import KLToGo
 from trainers.config.sections import RlConfig
 
@@ -44,14 +42,6 @@ def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
         preset = _penalised(preset, rl.beta)
     if rl.filters is not None:
         preset = replace(preset, filters=_filters(rl.filters))
-    if rl.refill is not None:
-        preset = replace(preset, refill=rl.refill)
-    preset = replace(preset, branching=_branching(preset, rl))
-    if preset.branching is not None and preset.refill:
-        raise ConfigurationError(
-            f"expected --rl.refill 0 with --preset {preset.name}, whose groups grow as they are "
-            f"played, got {preset.refill}"
-        )
     return preset if rl.normalize is None else preset.normalized(rl.normalize)
 
 
@@ -120,41 +110,3 @@ def _filters(names: Sequence[str]) -> tuple[Filter, ...]:
         FILTERS[name] if name in FILTERS else import_own(name, form, description, callable)
         for name in names
     )
-
-
-def _branching(preset: Preset, rl: RlConfig) -> Branching | None:
-    """Return how a preset branches with what the flags change of it."""
-    changes = _changes(rl, BRANCH_FIELDS)
-    if rl.branch is not None:
-        changes["rule"] = _fork_rule(rl.branch)
-    if not changes:
-        return preset.branching
-    if preset.branching is None:
-        names = [name for name, other in PRESETS.items() if other.branching is not None]
-        raise ConfigurationError(
-            f"expected --rl.branch and its like with a preset whose episodes are forked "
-            f"({', '.join(names)}), because the credit of {preset.name!r} takes them for "
-            "independent; leave them out"
-        )
-    return replace(preset.branching, **changes)
-
-
-def _fork_rule(text: str) -> ForkRule:
-    """Read where episodes are forked."""
-    name, _, tail = text.partition(":")
-    cls = FORK_RULES.get(name)
-    fields_by_name = {} if cls is None else {item.name: item for item in fields(cls)}
-    pairs = [pair.partition("=") for pair in tail.split(",") if pair]
-    # All fields are numbers that have a default.
-    kinds: dict[str, Any] = {name: type(item.default) for name, item in fields_by_name.items()}
-    try:
-        values = {field: kinds[field](value) for field, _, value in pairs}
-    except (KeyError, ValueError):
-        values = {}
-    if cls is not None and len(values) == len(pairs):
-        return cls(**values)
-    forms = [
-        f"{rule_name}:{','.join(f'{item.name}={item.default}' for item in fields(rule))}"
-        for rule_name, rule in FORK_RULES.items()
-    ]
-    raise ConfigurationError(f"expected --rl.branch as in {' or '.join(forms)}, got {text!r:.80}")

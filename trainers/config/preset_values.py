@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
-from trainers.algorithms.branching import FORK_RULES
 from trainers.algorithms.filters import Filter
 from trainers.algorithms.preset import Preset, part_path
 from trainers.algorithms.signals import KLToGo
@@ -24,7 +22,10 @@ def values_of_preset(preset: Preset) -> dict[str, dict[str, Any]]:
         Such as ``{"rl": {"beta": 0.001}}``; a setting of a part that the preset lacks is missing.
     """
     sections: dict[str, Mapping[str, Any]] = {
-        "rl": {**_of_loss(preset), **_of_episodes(preset)},
+        "rl": {
+            **_of_loss(preset),
+            "filters": [_filter_name(part) for part in preset.filters],
+        },
         **{method.name: method.preset_values(preset) for method in methods()},
     }
     return {section: dict(values) for section, values in sections.items() if values}
@@ -68,29 +69,9 @@ def _gamma(preset: Preset) -> float | None:
     return None
 
 
-def _of_episodes(preset: Preset) -> dict[str, Any]:
-    """Return which episodes train, and where they are forked."""
-    values: dict[str, Any] = {"filters": [_filter_name(part) for part in preset.filters]}
-    if branching := preset.branching:
-        values |= {
-            "branch": _rule_text(branching.rule),
-            **{name: getattr(branching, field) for name, field in BRANCH_FIELDS.items()},
-        }
-    return values
-
-
 def _filter_name(part: Filter) -> str:
     """Return what ``--rl.filters`` calls a filter; one that has no name there by its fields."""
     for name, candidate in FILTERS.items():
         if candidate == part:
             return name
     return part_path(part) if hasattr(part, "__qualname__") else repr(part)
-
-
-def _rule_text(rule: Any) -> str:
-    """Write where episodes are forked as ``--rl.branch`` reads it."""
-    name = next(
-        (name for name, cls in FORK_RULES.items() if type(rule) is cls), part_path(type(rule))
-    )
-    values = ",".join(f"{item.name}={getattr(rule, item.name)}" for item in fields(rule))
-    return f"{name}:{values}" if values else name

@@ -374,8 +374,6 @@ def _minibatches(rl: RlConfig, preset: Preset) -> int:
             f"expected --rl.num-generations to be at least 2, because preset {preset.name!r} "
             f"compares the episodes of a task; got {rl.num_generations}"
         )
-    if preset.branching is not None:
-        preset.branching.leaves(rl.num_generations)
     if rl.episodes < 2:
         raise ConfigurationError(
             "expected at least 2 episodes per step, got --rl.groups 1 and --rl.num-generations 1"

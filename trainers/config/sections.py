@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
-from trainers.algorithms.branching import ForkCredit
 from trainers.algorithms.loss import Aggregation
 from trainers.config.field_types import (
     OPEN,
@@ -206,9 +205,6 @@ class RlConfig:
     comes again (interleaved); more often those whose returns vary and can rise (value); only those
     that are sometimes solved (informative); or a class of your own, ``MODULE:NAME``. None: the
     preset's."""
-    refill: Open[Whole] = OPEN
-    """Maximum groups played per group of a step, to replace groups without a learning signal
-    (dynamic sampling, DAPO); 0: none is replaced. None: the preset's, mostly 0."""
     gamma: Fraction | None = None
     """Discount of one turn, in presets that discount; None: the preset's, mostly 1."""
     beta: NotNegative | None = None
@@ -227,20 +223,6 @@ class RlConfig:
     turn (zero-variance-turns), all but the quarter of the groups that varies most (top-variance),
     those that the turn or token limit ended (harness-endings), none of these (none), or by your own
     filter, ``MODULE:NAME``. None: the preset's."""
-    branch: str | None = None
-    """Where episodes are forked: after turns at which the entropy of what the policy writes has
-    risen (entropy), at any (random), or after every n-th (uniform); with fields as in
-    ``entropy:base=0.5,weight=0.2``, ``random:rate=0.5``, ``uniform:n=1``. In presets that branch;
-    None: the preset's."""
-    branch_roots: Count | None = None
-    """Episodes of a group that begin with its task, and of which forks make the others; None: the
-    preset's."""
-    branch_copies: Count | None = None
-    """Maximum episodes that a fork adds; None: the preset's."""
-    branch_credit: ForkCredit | None = None
-    """How tokens that episodes share since a fork are trained: in each of them (soft), once with
-    the mean of their advantages and weighed by their number (hard), or once and weighed as if each
-    fork were a draw among its continuations (tree). None: the preset's."""
     normalize: Literal["none", "batch", "family"] | None = None
     """Normalize advantages over tokens to mean 0 and deviation 1: not at all, over the batch, or
     within each environment, so that no environment dominates by its reward scale (AgentRL, arXiv

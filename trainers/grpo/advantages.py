@@ -26,7 +26,6 @@ from trainers.algorithms.preset import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
 from trainers.algorithms.shaping import shape_rewards
 from trainers.algorithms.signals import FigureSignal
-from trainers.algorithms.trees import fork_weights
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
 __all__ = [
@@ -117,8 +116,8 @@ def assign_credit(
     weight = max(1, int(train.sum())) * aggregation_weights(
         batch, loss.aggregation, const=loss.const, train=masks.train
     )
-    if preset.branching is not None and preset.branching.credit == "tree":
-        weight *= fork_weights(batch, masks.train)[batch.token_traj]
+    if preset.branching is not None:
+        weight *= preset.branching.weigh(batch, masks.train)[batch.token_traj]
     mode = behaviour_mode(preset, correct)
     behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)
     metrics = {

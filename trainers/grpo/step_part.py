@@ -4,7 +4,7 @@ The step of :mod:`~trainers.grpo.trainer` names no method. It holds a list of pa
 hooks of each where they belong; a hook that a part does not override does nothing. In the order of
 the step:
 
-1. ``play``, ``rollout_arguments``: when and how the episodes are played.
+1. ``rollout_parts``, ``play``, ``play_together``: how, when and where the episodes are played.
 2. ``send_weights``, ``choose_rows``: further weights of the engine; what trains in place of the
    episodes.
 3. ``listener``, ``add_columns``: hears the policy's hidden states; scores the sampled tokens.
@@ -46,6 +46,7 @@ from trainers.methods.method import Method
 from trainers.methods.table import methods
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
+from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.task_feed import TaskSource
 from trainers.rollouts.trajectory import Trajectory
@@ -94,6 +95,9 @@ class StepContext:
     """Optimiser steps on each batch of episodes."""
     trained_steps: Callable[[], int]
     """Returns the number of steps that the policy has been trained for."""
+    gather: Callable[[list[Trajectory], str], list[Trajectory]]
+    """Returns the episodes of all processes, given this process's and the name of the meeting
+    point."""
     last_step: Callable[[], int]
     """Returns the last step of the training."""
     tasks: TaskSource
@@ -198,9 +202,13 @@ class StepPart(EnginePart):
         """Return the plan of a step and its episodes; None: they are played now, as planned."""
         return None
 
-    def rollout_arguments(self) -> Mapping[str, object]:
-        """Return further keyword arguments of ``RolloutRunner.run``."""
-        return {}
+    def rollout_parts(self, plan: StepPlan) -> Sequence[RolloutPart]:
+        """Return what it does while the episodes of a plan are played."""
+        return ()
+
+    def play_together(self, plan: StepPlan) -> list[Trajectory] | None:
+        """Return the episodes of a plan, for which processes meet; None: each plays its own."""
+        return None
 
     def choose_rows(self, played: PlayedStep) -> ChosenRows | None:
         """Return what trains in place of the episodes; None: they do themselves."""

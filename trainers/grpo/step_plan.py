@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from agentgym.errors import ConfigurationError
-from trainers.algorithms.branching import Branching
 from trainers.algorithms.schedule import Schedule
 from trainers.rollouts.engines.base import Sampling
-from trainers.rollouts.refill import Refill
-from trainers.rollouts.task_feed import TaskSource, further_tasks
+from trainers.rollouts.rollout_part import RolloutPart
+from trainers.rollouts.task_feed import TaskSource
 from trainers.rollouts.trajectory import Trajectory
 
 __all__ = ["StepPlan", "plan_step"]
@@ -28,18 +27,30 @@ class StepPlan:
     """Turn budget."""
     arguments: Mapping[str, Any] = field(repr=False)
     """Keyword arguments of ``RolloutRunner.run``."""
-    refill: Refill | None = field(default=None, repr=False)
-    """Replaces groups without a learning signal."""
+    tasks: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    """Tasks of the groups of all processes."""
+    group_size: int = 1
+    """Episodes per task."""
+    count: int = 0
+    """Episodes of this process."""
+    seed: int = 0
+    """Seed of the step."""
+    parts: tuple[RolloutPart, ...] = field(default=(), repr=False)
+    """What methods do while the episodes are played."""
+
+    def env_seed(self, group: int) -> int:
+        """Return the environment seed of the members of a group."""
+        return (self.seed + group) % 2**31
 
     @property
     def replaced(self) -> Sequence[Trajectory]:
         """Episodes that were played and do not train, because others replace them."""
-        return () if self.refill is None else self.refill.replaced
+        return [*chain(*(part.replaced for part in self.parts))]
 
     @property
     def figures(self) -> Mapping[str, float]:
-        """Figures of the replacements for the log."""
-        return {} if self.refill is None else self.refill.figures
+        """Figures of the parts for the log."""
+        return dict(chain(*(part.figures.items() for part in self.parts)))
 
 
 def plan_step(
@@ -53,10 +64,7 @@ def plan_step(
     world: int,
     seed: int,
     sampling: Sampling,
-    refill: int = 0,
-    trains: Callable[[Sequence[Trajectory]], bool] = bool,
-    branching: Branching | None = None,
-    arguments: Mapping[str, object] = MappingProxyType({}),
+    make_parts: Callable[[StepPlan], Sequence[RolloutPart]] = lambda plan: (),
 ) -> StepPlan:
     """Choose the tasks of a step, and divide the episodes among processes.
 
@@ -70,14 +78,10 @@ def plan_step(
         world: Number of processes.
         seed: Seed of the run.
         sampling: How tokens are drawn.
-        refill: Maximum number of groups played per group of the batch; 0 replaces none.
-        trains: Whether a finished group has a learning signal.
-        branching: Where episodes are forked; None: nowhere.
-        arguments: Further keyword arguments of ``RolloutRunner.run``.
+        make_parts: Returns what methods do while the episodes of a plan are played.
 
     Raises:
-        ConfigurationError: The task source returned another number of tasks than asked for, or has
-            no further tasks for replacements, or the tree of an episode would straddle processes.
+        ConfigurationError: The task source returned another number of tasks than asked for.
     """
     horizon = int(schedule(step))
     n_tasks = count * world // group_size
@@ -88,37 +92,19 @@ def plan_step(
             f"{group_size}), got {len(step_tasks)}: return as many as asked for, and let the "
             "group size divide the number of episodes"
         )
-    leaves = branching.leaves(group_size) if branching is not None else 1
-    if count % leaves:
-        raise ConfigurationError(
-            f"expected the {count} episodes of each process to be a multiple of the {leaves} that "
-            "one may become by forks; launch fewer processes, or raise --rl.groups"
-        )
     groups = [k // group_size for k in range(rank * count, (rank + 1) * count)]
     # So far apart that the groups of a step, up to 10,007, share no seed with those of the next.
     step_seed = (seed * 1_000_003 + step) * 10_007
-
-    def env_seed(group: int) -> int:
-        return (step_seed + group) % 2**31
-
-    replacements = None
-    if refill:
-        further = further_tasks(tasks, step, n_tasks, horizon)
-        replacements = Refill(
-            step_tasks, further, group_size=group_size, most=refill, seed=env_seed, trains=trains
-        )
     run_arguments = {
-        **arguments,
         "tasks": [step_tasks[group] for group in groups],
         "horizon": horizon,
         "groups": groups,
         "seed": step_seed,
-        # Members of a group start alike, on whatever process they are.
-        "seeds": list(map(env_seed, groups)),
         "sampling": sampling,
         "training_step": step,
         "first_episode": rank * count,
-        "branching": branching,
-        "leaves": leaves,
     }
-    return StepPlan(step, horizon, run_arguments, replacements)
+    plan = StepPlan(step, horizon, run_arguments, step_tasks, group_size, count, step_seed)
+    # Members of a group start alike, on whatever process they are.
+    run_arguments["seeds"] = list(map(plan.env_seed, groups))
+    return replace(plan, parts=tuple(make_parts(plan)))

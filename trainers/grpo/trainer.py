@@ -59,7 +59,6 @@ from trainers.grpo.advantages import (
     assign_credit,
     behaviour_mode,
     check_sampled,
-    group_trains,
     loss_columns,
     trained_once,
     trained_tokens,
@@ -78,7 +77,6 @@ from trainers.grpo.micro_batches import (
 from trainers.grpo.minibatches import MINIBATCH, minibatch_of_episodes, minibatch_of_rows
 from trainers.grpo.objective import averaged, late_weights, token_figures, token_losses
 from trainers.grpo.precision import adapters_in_fp32
-from trainers.grpo.refill_rounds import play_in_rounds
 from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
 from trainers.grpo.step_part import (
     ChosenRows,
@@ -250,6 +248,7 @@ class MultiTurnTrainer(BatchTrainer):
             own_adapters=own_adapters,
             updates=self.updates,
             trained_steps=lambda: self.batches,
+            gather=self._gather,
             last_step=lambda: self.state.max_steps // self.updates,  # TRL counts updates.
             tasks=self._tasks,
             times=self.times,
@@ -309,23 +308,23 @@ class MultiTurnTrainer(BatchTrainer):
             world=world,
             seed=self.args.seed,
             sampling=self._sampling(),
-            refill=self.preset.refill,
-            trains=partial(group_trains, self.preset),
-            branching=self.preset.branching,
-            arguments=dict(chain(*(part.rollout_arguments().items() for part in self.parts))),
+            make_parts=lambda plan: [*chain(*(p.rollout_parts(plan) for p in self.parts))],
         )
         answers = (part.play(step, plans) for part in self.parts)
         played = next((answer for answer in answers if answer is not None), None)
-        self._plan, episodes = played or self._play_now(plans(step), rank, world)
+        self._plan, episodes = played or self._play_now(plans(step))
         self._note_horizon(step, self._plan.horizon)
         return episodes
 
-    def _play_now(self, plan: StepPlan, rank: int, world: int) -> tuple[StepPlan, list[Trajectory]]:
+    def _play_now(self, plan: StepPlan) -> tuple[StepPlan, list[Trajectory]]:
         """2: play the episodes of a plan with the present policy."""
         self._weights.send()  # From here on mu has the weights of pi.
         stats = self.runner.stats
         engine, envs = stats.engine_seconds, stats.env_seconds
-        episodes = play_in_rounds(self.runner, plan, rank, world, self._gather)
+        answers = (part.play_together(plan) for part in self.parts)
+        episodes = next((answer for answer in answers if answer is not None), None)
+        if episodes is None:
+            episodes = self.runner.run(**plan.arguments, parts=plan.parts)
         self.times.move("rest", "generation", stats.engine_seconds - engine)
         # Environments count as far as generation does not hide them.
         self.times.move("rest", "environments", stats.env_seconds - envs)
@@ -683,8 +682,7 @@ class MultiTurnTrainer(BatchTrainer):
     @property
     def _once(self) -> bool:
         """Whether tokens that several episodes share since a fork are trained once."""
-        branching = self.preset.branching
-        return branching is not None and branching.credit != "soft"
+        return self.preset.branching is not None and self.preset.branching.trains_once
 
     @property
     def _needs_reference(self) -> bool:

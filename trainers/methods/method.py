@@ -133,6 +133,8 @@ class Method:
     lag: Callable[[Any], int] = _no_lag
     """Return from the settings how many steps generation runs ahead of training; above 0 its engine
     has a copy of the weights."""
+    snapshots: bool = False
+    """Whether it forks episodes, so that environments must take snapshots after any turn."""
     own_loop: bool = False
     """Whether it needs the trainer's own loop, so that no agent (``--agent``) can play."""
     step_part: str = ""

@@ -20,7 +20,7 @@ __all__ = ["BUILT_IN", "GROUP", "lag_of", "methods"]
 
 BUILT_IN = (
     "async_rollouts", "cross_policy", "critic", "turn_critic", "reward_model", "distillation",
-    "judges", "gateway",
+    "forks", "refill", "judges", "gateway",
 )  # fmt: skip
 """Folders beside this file; ``method.py`` of each holds its ``METHOD``."""
 GROUP = "agentgym.methods"

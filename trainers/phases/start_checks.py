@@ -70,7 +70,7 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     check_export(run)
     check_hub(run)
     run = replace(run, opening_tokens=processes.on_main(lambda: _check_openings(run)))
-    if run.preset.branching is not None:
+    if any(method.snapshots and method.is_used(run) for method in methods()):
         processes.on_main(lambda: _check_forks(run))
     return with_chosen_memory(run)
 

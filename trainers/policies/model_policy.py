@@ -16,7 +16,7 @@ from trainers.policies.shared_engine import SharedEngine
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.episode_context import EpisodeContext
-from trainers.rollouts.rollout_runner import turn_seed
+from trainers.rollouts.turn_seeds import turn_seed
 
 __all__ = ["ModelPlayer", "ModelPolicy"]
 

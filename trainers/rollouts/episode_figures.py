@@ -11,7 +11,6 @@ __all__ = [
     "cost_metrics",
     "episode_figures",
     "family_metrics",
-    "fork_metrics",
     "judge_metrics",
     "rollout_metrics",
 ]
@@ -33,7 +32,6 @@ def episode_figures(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     return {
         **rollout_metrics(trajectories),
         **family_metrics(trajectories),
-        **fork_metrics(trajectories),
         **judge_metrics(trajectories),
         **cost_metrics(trajectories),
     }
@@ -68,29 +66,6 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
         "rollout/stopped": sum(turn.stopped for turn in turns) / steps,
         "rollout/repeat": repeats / steps,
         **shares,
-    }
-
-
-def fork_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
-    """Return metrics of forks; empty if episodes cannot be forked.
-
-    Returns:
-        Names under ``rollout/``: ``forks`` (of an episode that began with its task), ``fork_rate``
-        (share of possible forks that were made), ``forked`` (share of forked episodes) and
-        ``shared_tokens`` (share of all episodes' tokens that were sampled for another episode).
-    """
-    chances = sum(trajectory.chances for trajectory in trajectories)
-    if not chances:
-        return {}
-    copies = [trajectory for trajectory in trajectories if trajectory.parent is not None]
-    forks = len({(trajectory.parent, trajectory.shared) for trajectory in copies})
-    tokens = max(1, sum(trajectory.action_tokens for trajectory in trajectories))
-    return {
-        "rollout/forks": forks / max(1, len(trajectories) - len(copies)),
-        "rollout/fork_rate": forks / chances,
-        "rollout/forked": len(copies) / len(trajectories),
-        "rollout/shared_tokens": 1.0
-        - sum(trajectory.own_tokens for trajectory in trajectories) / tokens,
     }
 
 

@@ -11,16 +11,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 from typing import Any, Protocol
 
 from agentgym.conversation import BARE, Prompt, SeenTurn
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
 from agentgym.policies.invalid_streak import InvalidStreak
-from trainers.algorithms.branching import Branching
-from trainers.algorithms.policy_pool import PolicyPool
-from trainers.rollouts.branches import Branches, turn_draw, turn_seed
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import (
@@ -33,16 +30,16 @@ from trainers.rollouts.engines.base import (
 )
 from trainers.rollouts.episode_context import EpisodeContext
 from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
-from trainers.rollouts.refill import Refill
+from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Trajectory
+from trainers.rollouts.turn_seeds import turn_seed
 
 __all__ = [
     "Envs",
     "RolloutCancelled",
     "RolloutRunner",
     "RolloutStats",
-    "turn_seed",
 ]
 
 _POLL_SECONDS = 0.01
@@ -204,10 +201,7 @@ class RolloutRunner:
         training_step: int | None = None,
         first_episode: int = 0,
         numbers: Sequence[int] | None = None,
-        refill: Refill | None = None,
-        branching: Branching | None = None,
-        pool: PolicyPool | None = None,
-        leaves: int = 1,
+        parts: Sequence[RolloutPart] = (),
         cancelled: Callable[[], bool] | None = None,
         on_episode: Callable[[], None] = lambda: None,
     ) -> list[Trajectory]:
@@ -228,31 +222,21 @@ class RolloutRunner:
             first_episode: Number of the first episode, where several calls or processes share
                 the episodes of one seed.
             numbers: Number of each episode, if not consecutive.
-            refill: Replaces groups without a learning signal; only if this call plays all groups of
-                a step.
-            branching: Where episodes are forked; None: nowhere.
-            pool: Which turns the engine's stale policy plays; None: none.
-            leaves: Maximum episodes per root: of this many consecutive ones only the first starts
-                from its task.
+            parts: What methods do meanwhile.
             cancelled: Polled; the rollout ends when it returns True.
             on_episode: Called for each episode as it ends.
 
         Returns:
-            ``len(tasks) * group_size`` trajectories, the members of a group next to each other;
-            those chosen by ``refill``, if it is given. A place that no fork used is ``unplayed``.
+            ``len(tasks) * group_size`` trajectories, the members of a group next to each other, or
+            those that ``parts`` choose. One that was never begun is ``unplayed``.
 
         Raises:
             ConfigurationError: ``groups`` or ``seeds`` do not match the tasks, or there are no
-                environments of the family of one, or the engine has no stale policy.
+                environments of the family of one.
             NotSupported: The engine has requests of others in flight.
             RolloutCancelled: ``cancelled`` returned True.
         """
         require_idle(self.engine)
-        if pool is not None and not isinstance(self.engine, PoolEngine):
-            raise ConfigurationError(
-                "expected an engine with a stale policy that could play turns, got "
-                f"{self.engine.name!r}; leave pool out"
-            )
         # Cached prefixes of earlier episodes would change rounding, so that a run resumed after a
         # kill would differ from an uninterrupted one.
         self.engine.abort()
@@ -280,26 +264,28 @@ class RolloutRunner:
             draw,
             max_tokens=self.budget.turn_tokens,
             stop_ids=self.chat.stop_ids,
-            entropies=branching is not None and branching.reads_entropy,
+            entropies=any(part.reads_entropy for part in parts),
         )
-        branches = Branches(branching, out, leaves, seed, len(self.chat.tokenizer))
-        out += self._play(branches, draw, seed, pool, refill, cancelled, on_episode)
+        for part in parts:
+            part.begin(out, seed, len(self.chat.tokenizer))
+        out += self._play(out, draw, seed, parts, cancelled, on_episode)
         self.stats.turns += sum(len(trajectory.own_turns) for trajectory in out)
         self.stats.seconds += time.perf_counter() - began
-        return out if refill is None else refill.batch(out)
+        for part in parts:
+            out = part.choose(out)
+        return out
 
     def _play(
         self,
-        branches: Branches,
+        episodes: list[Trajectory],
         sampling: Sampling,
         seed: int,
-        pool: PolicyPool | None,
-        refill: Refill | None,
+        parts: Sequence[RolloutPart],
         cancelled: Callable[[], bool] | None,
         on_episode: Callable[[], None],
     ) -> list[Trajectory]:
         """Play the episodes, and return those that were added on the way."""
-        rollout = _Rollout(self, branches, sampling, seed, pool, refill, cancelled, on_episode)
+        rollout = _Rollout(self, episodes, sampling, seed, parts, cancelled, on_episode)
         rollout.play()
         return rollout.added
 
@@ -338,23 +324,22 @@ class _Rollout:
     def __init__(
         self,
         runner: RolloutRunner,
-        branches: Branches,
+        episodes: Sequence[Trajectory],
         sampling: Sampling,
         seed: int,
-        pool: PolicyPool | None,
-        refill: Refill | None,
+        parts: Sequence[RolloutPart],
         cancelled: Callable[[], bool] | None,
         on_episode: Callable[[], None],
     ) -> None:
-        self._on_episode, self._refill, self._pool = on_episode, refill, pool
+        self._on_episode, self._parts = on_episode, parts
+        self._planned = {episode.number for episode in episodes}
         self.added: list[Trajectory] = []
         self._runner, self._stats = runner, runner.stats
         self._envs, self._engine = runner.envs, runner.engine
         self._sampling, self._seed, self._cancelled = sampling, seed, cancelled
         # Per family, because an episode needs an environment of its family.
         self._queues: dict[str, deque[Trajectory | _Fork]] = {}
-        self._branches = branches
-        self._queue(branches.roots)
+        self._queue(episode for episode in episodes if not episode.unplayed)
         self._free: dict[str, list[int]] = {family: [] for family in runner.slot_families}
         for slot in reversed(range(runner.envs.num_envs)):  # `pop` begins with slot 0.
             self._free[runner.slot_families[slot]].append(slot)
@@ -476,7 +461,8 @@ class _Rollout:
                 self._end(slot)
                 continue
             self._live[slot] = episode
-            if len(answer) == 5 and (added := self._branches.forked(episode)):
+            added = [] if len(answer) == 2 else [*chain(*(p.fork(episode) for p in self._parts))]
+            if added:
                 self._forking[slot] = added
                 forked.append(slot)
             else:
@@ -507,14 +493,10 @@ class _Rollout:
         self._live.pop(slot, None)
         self._on_episode()
         self._free[self._runner.slot_families[slot]].append(slot)
-        self._queue(self._branches.left_over(episode.number))
-        if self._refill is not None:
-            begun = self._refill.ended(episode.number, episode)
-            for number, added in begun:
-                added.number = number
-                self._branches.add(number)
-            self.added += [added for _, added in begun]
-            self._queue(added for _, added in begun)
+        for part in self._parts:
+            begun = part.end(episode)
+            self.added += [added for added in begun if added.number not in self._planned]
+            self._queue(begun)
 
     def _fits(self, episode: LiveEpisode) -> bool:
         """Whether the budget allows the next turn; ends the episode if not."""
@@ -566,8 +548,5 @@ class _Rollout:
         )
 
     def _plays_stale(self, episode: LiveEpisode) -> bool:
-        """Whether the stale policy plays an episode's next turn, drawn by its place."""
-        if self._pool is None:
-            return False
-        turn = len(episode.trajectory.turns)
-        return self._pool.plays_stale(turn_draw(self._seed, episode.number, turn, "policy"))
+        """Whether the stale policy plays an episode's next turn."""
+        return any(part.plays_stale(episode) for part in self._parts)

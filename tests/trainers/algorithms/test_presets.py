@@ -147,6 +147,7 @@ def test_needs_follow_from_the_parts(preset: Preset) -> None:
         or any(getattr(term.signal, "kl", 0) for term in preset.terms),
         "policy_pool": preset.pool is not None,
         "branching": preset.branching is not None,
+        "refill": preset.refill > 0,
         JUDGE: JUDGE_REJECT in {getattr(part, "name", "") for part in preset.filters},
         TEACHER: ReverseKL in signals,
     }

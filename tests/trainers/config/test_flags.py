@@ -34,7 +34,7 @@ def test_a_flag_is_the_setting_of_its_name() -> None:
         False,
         False,
     )
-    assert config.rl.filters == () and config.rl.refill is None
+    assert config.rl.filters == () and config.refill.groups is None
 
 
 @pytest.mark.parametrize(

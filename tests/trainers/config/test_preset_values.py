@@ -18,7 +18,6 @@ from trainers.methods.table import methods
 RL: dict[str, Any] = {
     "beta": 0.125, "entropy": 0.25, "epsilon": 0.375, "epsilon_high": 0.5, "gamma": 0.75,
     "aggregation": "const", "filters": ("zero-variance-turns",), "normalize": "family",
-    "branch": "random:rate=0.25", "branch_roots": 4, "branch_copies": 2, "branch_credit": "hard",
 }  # fmt: skip
 SECTIONS: dict[str, dict[str, Any]] = {
     "critic": {
@@ -28,6 +27,8 @@ SECTIONS: dict[str, dict[str, Any]] = {
     "turn_critic": {"replay": 50, "batch": 8, "tau": 0.5, "candidates": 6, "pairs": 2},
     "reward_model": {"weight": 0.5, "beta": 0.25, "pays": "episodes"},
     "cross_policy": {"share": 0.125, "every": 7},
+    "forks": {"rule": "random:rate=0.25", "roots": 4, "copies": 2, "credit": "hard"},
+    "refill": {"groups": 3},
 }  # fmt: skip
 """Settings of methods that presets stand for."""
 
@@ -78,5 +79,7 @@ def test_what_is_read_of_a_preset_sets_it_again() -> None:
 
 def test_a_part_that_a_preset_lacks_has_no_value() -> None:
     values = flat(values_of_preset(PRESETS["grpo"]))
-    assert not [name for name in values if name.startswith(("critic", "reward_model", "rl.branch"))]
+    assert not [
+        name for name in values if name.startswith(("critic", "reward_model", "forks.rule"))
+    ]
     assert values["rl.filters"] == [] and "rl.gamma" not in values

@@ -17,6 +17,7 @@ from agentgym.conversation import BARE, Prompt
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
+from trainers.algorithms.loss import Loss
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.config.sections import TinyConfig
@@ -30,7 +31,7 @@ from trainers.models.sft import Sft, SftSettings
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import to_rows
 
-DAPO = replace(get_preset("dapo"), refill=0)
+DAPO = replace(get_preset("grpo-tcr"), name="dapo", loss=Loss(), sampler="uniform", reward_hooks=())
 """What this trainer carries out of DAPO: a clip, a filter and a punishment of length."""
 
 BUDGET = TokenBudget(turn_tokens=4, episode_tokens=120, context=160)
@@ -233,6 +234,7 @@ def step_context(policy: Any, preset: Preset, micro_tokens: int | None = None) -
         own_adapters=False,
         updates=1,
         trained_steps=lambda: 0,
+        gather=lambda episodes, place: episodes,
         last_step=lambda: 1,
         tasks=Feed(),
         times=StepTimes(),

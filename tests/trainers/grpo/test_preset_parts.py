@@ -17,9 +17,8 @@ from accelerate import Accelerator
 
 from agentgym.vector import TextVectorEnv
 from tests.toy import TOY_ID, ToyEnv
-from tests.trainers.grpo.helpers import EASY, make_trainer, reloaded_model
+from tests.trainers.grpo.helpers import EASY, make_trainer, reloaded_model, step_context
 from trainers.algorithms.advantage import Term, Whiten
-from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.filters import ZeroVariance
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.preset import Preset
@@ -33,6 +32,8 @@ from trainers.config.schema import TrainConfig
 from trainers.grpo.advantages import assign_credit, loss_columns
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens
 from trainers.methods.critic.critic import CriticSettings, make_critic
+from trainers.methods.forks.branching import Branching, EveryTurn
+from trainers.methods.forks.forked_episodes import ForkedEpisodes
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import Trajectory, to_rows
 
@@ -102,6 +103,7 @@ def play_episodes(forked: bool = False) -> tuple[list[Trajectory], dict[str, Any
     trainer.model.load_state_dict(disturbed(trainer, 0.0, 0))
     branching = Branching(EveryTurn(), roots=4) if forked else None
     trainer.preset = replace(trainer.preset, branching=branching, pool=None)
+    trainer.parts = [ForkedEpisodes(step_context(trainer.model, trainer.preset))] if forked else []
     episodes = trainer.play_groups(1, 8 * GROUPS)
     rows = row_tensors(to_rows(episodes), 0, torch.device("cpu"))
     start = disturbed(trainer, 0.0, 0)
@@ -238,7 +240,7 @@ OTHER: dict[str, Any] = {
 """Another value of every part."""
 DESCRIPTION = {"name", "title", "arxiv", "note", "instead", "omits"}
 ELSEWHERE = {"branching", "pool"}
-"""What needs episodes of its own: see ``test_fork_doors.py`` and ``methods/cross_policy``."""
+"""What needs episodes of its own: see ``methods/forks`` and ``methods/cross_policy``."""
 
 
 def test_another_value_of_every_field_is_tried():

@@ -162,8 +162,8 @@ def test_fewer_slots_play_the_same_episodes(tmp_path, monkeypatch):
 
 
 FLAGS: dict[str, tuple[str, ...]] = {
-    "arpo": ("--rl.branch-roots=2",),
-    "fork-value": ("--rl.branch-roots=2",),
+    "arpo": ("--forks.roots=2",),
+    "fork-value": ("--forks.roots=2",),
     "erpo": ("--reward-hooks=judge_mask:model=m,url=http://localhost:1",),
     "on-policy-distillation": ("--distill.teacher=start", "--distill.privileged=plan"),
 }

@@ -250,7 +250,7 @@ def _work(
                 runner.engine.sync(batch.weights, batch.version)
                 batch.weights.clear()  # The engine has them: no need for two copies.
             plan, cancelled = batch.plan, dropped.is_set
-            episodes = runner.run(**plan.arguments, refill=plan.refill, cancelled=cancelled)
+            episodes = runner.run(**plan.arguments, parts=plan.parts, cancelled=cancelled)
             batch.episodes.set_result(episodes)
         except BaseException as error:  # The thread that trains raises it.
             problem = error

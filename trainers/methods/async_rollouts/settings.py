@@ -57,9 +57,9 @@ def check_processes(run: ResolvedRun) -> None:
     Raises:
         ConfigurationError: They replace groups together.
     """
-    if processes.world() > 1 and run.config.rl.refill:
+    if processes.world() > 1 and run.preset.refill:
         raise ConfigurationError(
             "expected --async-rollouts.staleness 0 where several processes replace groups "
-            "(--rl.refill), because refilling synchronises the processes, while each process "
+            "(--refill.groups), because refilling synchronises the processes, while each process "
             f"plays ahead on its own; got {staleness_of(run.config)}"
         )

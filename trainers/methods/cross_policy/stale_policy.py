@@ -13,23 +13,48 @@ from typing import TYPE_CHECKING
 import torch
 
 from agentgym.errors import ConfigurationError, DataError
+from trainers.algorithms.policy_pool import PolicyPool
 from trainers.grpo.engine_weights import EngineWeights
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
+from trainers.grpo.step_plan import StepPlan
 from trainers.rollouts.engines.base import PoolEngine
 from trainers.rollouts.engines.hf_pool import HFCopyPoolEngine, HFPoolEngine
 from trainers.rollouts.engines.policy_weights import check_whole
 from trainers.rollouts.engines.trained_weights import TrainedWeights
+from trainers.rollouts.live_episode import LiveEpisode
+from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory
+from trainers.rollouts.turn_seeds import turn_draw
 
 if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun
     from trainers.models.loaded_policy import LoadedPolicy
 
-__all__ = ["STALE_FILE", "StalePolicy", "stale_policy_part"]
+__all__ = ["STALE_FILE", "StalePolicy", "StaleTurns", "stale_policy_part"]
 
 STALE_FILE = "stale_policy.pt"
 """File of a checkpoint with the weights of the stale policy."""
+
+
+class StaleTurns(RolloutPart):
+    """Say which turns of a rollout the stale policy plays.
+
+    Args:
+        pool: How often it plays one.
+    """
+
+    def __init__(self, pool: PolicyPool) -> None:
+        self._pool = pool
+
+    def begin(self, episodes: list[Trajectory], seed: int, vocabulary: int) -> None:
+        """Take the seed of the rollout."""
+        self._seed = seed
+
+    def plays_stale(self, episode: LiveEpisode) -> bool:
+        """Draw who plays the next turn of an episode, which follows from its place."""
+        turn = len(episode.trajectory.turns)
+        return self._pool.plays_stale(turn_draw(self._seed, episode.number, turn, "policy"))
 
 
 class StalePolicy(StepPart):
@@ -69,9 +94,9 @@ class StalePolicy(StepPart):
             )
         self._engine = engine
 
-    def rollout_arguments(self) -> Mapping[str, object]:
+    def rollout_parts(self, plan: StepPlan) -> Sequence[StaleTurns]:
         """Let it play turns."""
-        return {"pool": self._pool}
+        return [StaleTurns(self._pool)]
 
     def figures(self, episodes: Sequence[Trajectory]) -> Mapping[str, float]:
         """Return the share of turns that it played, if any; one that episodes share counts once."""

@@ -30,19 +30,17 @@ from agentgym.policies.failures import policy_end
 from agentgym.policies.invalid_streak import InvalidStreak
 from agentgym.support.event_loop import shared_event_loop
 from agentgym.support.http_server import Refused
-from trainers.algorithms.policy_pool import PolicyPool
 from trainers.methods.gateway.agent_envs import AgentEnvs
 from trainers.methods.gateway.agents import Agent
 from trainers.methods.gateway.call_log import CallLog, LoggedCall
 from trainers.methods.gateway.episode import AT_ONCE, AgentEpisode
 from trainers.methods.gateway.policy_answers import PolicyAnswers
 from trainers.methods.gateway.turns import fill
-from trainers.rollouts.branches import Branches
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion, GenerationEngine, Request, Sampling
 from trainers.rollouts.live_episode import begin
-from trainers.rollouts.refill import Refill
+from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.rollout_runner import Envs, RolloutCancelled, RolloutRunner
 from trainers.rollouts.trajectory import Trajectory
 
@@ -106,16 +104,15 @@ class AgentRunner(RolloutRunner):
 
     def _play(
         self,
-        branches: Branches,
+        episodes: list[Trajectory],
         sampling: Sampling,
         seed: int,
-        pool: PolicyPool | None,
-        refill: Refill | None,
+        parts: Sequence[RolloutPart],
         cancelled: Callable[[], bool] | None,
         on_episode: Callable[[], None],
     ) -> list[Trajectory]:
         """Play the episodes, and return those that were added to them on the way."""
-        rollout = _AgentRollout(self, branches.roots, sampling, seed, refill, cancelled, on_episode)
+        rollout = _AgentRollout(self, episodes, sampling, seed, parts, cancelled, on_episode)
         rollout.play()
         return rollout.added
 
@@ -154,12 +151,12 @@ class _AgentRollout:
         episodes: Sequence[Trajectory],
         sampling: Sampling,
         seed: int,
-        refill: Refill | None,
+        parts: Sequence[RolloutPart],
         cancelled: Callable[[], bool] | None,
         on_episode: Callable[[], None],
     ) -> None:
         self._runner, self._envs, self._engine = runner, runner.agent_envs, runner.engine
-        self._sampling, self._seed, self._refill = sampling, seed, refill
+        self._sampling, self._seed, self._parts = sampling, seed, parts
         self._cancelled, self._on_episode = cancelled, on_episode
         self._queue = deque(episodes)
         self._free = list(reversed(range(runner.agent_envs.num_envs)))
@@ -308,11 +305,9 @@ class _AgentRollout:
             trajectory.stop_reason = StopReason.ERROR.value
             trajectory.error = f"the environment did not answer: {live.words}"
         self._on_episode()
-        if self._refill is not None:
-            for number, added in self._refill.ended(trajectory.number, trajectory):
-                added.number = number
-                self.added.append(added)
-                self._queue.append(added)
+        begun = [added for part in self._parts for added in part.end(trajectory)]
+        self.added += begun
+        self._queue += begun
 
     # -- the thread of an episode ------------------------------------------------------------------
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from agentgym.support.http_server import Refused
 from trainers.methods.gateway.chat_request import ChatMessage, ChatRequest
-from trainers.rollouts.branches import turn_seed
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.template import Message
+from trainers.rollouts.turn_seeds import turn_seed
 
 __all__ = ["CallLog", "LoggedCall", "NoRoom"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from agentgym.errors import ConfigurationError
-from trainers.algorithms.branching import BRANCHING
 from trainers.config.resolve import ResolvedRun
 from trainers.methods.table import methods
 
@@ -18,10 +17,7 @@ def check_agent(run: ResolvedRun) -> None:
     """
     config, preset = run.config, run.preset
     flag = "--agent" if config.agent is not None else "--agent-command"
-    own_loop = {
-        BRANCHING,
-        *(need for method in methods() if method.own_loop for need in method.needs),
-    }
+    own_loop = {need for method in methods() if method.own_loop for need in method.needs}
     missing = [need for need in preset.needs if need in own_loop]
     if missing:
         raise ConfigurationError(

@@ -34,9 +34,9 @@ from trainers.methods.expert_plans import ExpertPlans
 from trainers.methods.turn_critic.credit import TurnPreference
 from trainers.methods.turn_critic.turn_critic import Act, TurnCritic, TurnCriticSettings, imagined
 from trainers.methods.turn_critic.turn_replay import PlayedEpisode, tells_of_the_policy
-from trainers.rollouts.branches import turn_seed
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
+from trainers.rollouts.turn_seeds import turn_seed
 
 __all__ = ["PLAN", "PLAN_TOKENS", "PrivilegedCritic"]
 

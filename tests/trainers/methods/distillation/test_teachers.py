@@ -21,7 +21,6 @@ from tests.trainers.grpo.helpers import log, make_trainer, same, weights
 from tests.trainers.grpo.reference import forward
 from tests.trainers.grpo.test_objective import exactly
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.methods.distillation.credit import ReverseKL
@@ -32,6 +31,7 @@ from trainers.methods.distillation.teachers import (
     PrivilegedTeacher,
     StartTeacher,
 )
+from trainers.methods.forks.branching import Branching, EveryTurn
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 
 DISTILL = get_preset("on-policy-distillation")

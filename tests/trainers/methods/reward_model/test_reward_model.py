@@ -33,9 +33,9 @@ from tests.trainers.grpo.reference import forward
 from tests.trainers.grpo.test_objective import exactly
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
+from trainers.methods.forks.branching import Branching, EveryTurn
 from trainers.methods.reward_model.credit import Implicit
 from trainers.methods.reward_model.reward_model import (
     REWARD_MODEL_FILE,

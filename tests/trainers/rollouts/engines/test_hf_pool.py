@@ -14,6 +14,7 @@ from agentgym.errors import ConfigurationError, DataError, NotSupported
 from tests.trainers import tiny_policy
 from tests.trainers.rollouts.engines.test_hf import largest_gap
 from trainers.algorithms.policy_pool import PolicyPool
+from trainers.methods.cross_policy.stale_policy import StaleTurns
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines.base import PoolEngine, Request, Sampling, generate
 from trainers.rollouts.engines.hf import HFEngine
@@ -65,7 +66,8 @@ def two_policies(kind: type[HFPoolEngine], make: Callable[[], Any]) -> tuple[Any
 
 def play(engine: Any, pool: PolicyPool | None, slots: int = 6) -> list[Trajectory]:
     runner = RolloutRunner(tiny_policy.envs(slots), tiny_policy.chat(), engine, BUDGET)
-    return runner.run(tiny_policy.tasks(5), horizon=5, group_size=3, pool=pool)
+    parts = [] if pool is None else [StaleTurns(pool)]
+    return runner.run(tiny_policy.tasks(5), horizon=5, group_size=3, parts=parts)
 
 
 def turns_alone(episodes: list[Trajectory], stale: bool) -> list[Row]:

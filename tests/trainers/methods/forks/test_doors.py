@@ -15,17 +15,17 @@ from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
-from trainers.algorithms.branching import EntropyRise, EveryTurn, RandomTurns
 from trainers.algorithms.presets import PRESETS
 from trainers.cli import main
 from trainers.config.resolve import resolve
+from trainers.methods.forks.branching import EntropyRise, EveryTurn, RandomTurns
 
 RIGID_ID = "agentgym-test/Rigid-v0"
 QUICK: dict[str, Any] = {
     "steps": 2, "horizon_every": None, "sft__max_steps": 40, "eval__every": 0, "eval__num_tasks": 4,
     "horizon": "4", "rl__num_generations": 8, "rl__groups": 2, "rl__log_groups": 2,
 }  # fmt: skip
-ROOTS = ("--rl.branch-roots=2",)
+ROOTS = ("--forks.roots=2",)
 
 
 def run(
@@ -74,10 +74,10 @@ def test_arpo_forks_within_its_budget_and_its_records_replay(soft):
 @pytest.mark.slow
 def test_soft_and_hard_credit_are_one_gradient_before_anything_is_clipped(soft, tmp_path):
     flags = ("--preset=arpo", *ROOTS)
-    hard = run(tmp_path / "hard", *flags, "--rl.branch-credit=hard", start=soft[0])
+    hard = run(tmp_path / "hard", *flags, "--forks.credit=hard", start=soft[0])
     assert gap(soft[1], hard) < 2e-4
     more: Any = {"rl__minibatches": 2, "rl__num_iterations": 2, "start": soft[0]}
-    several = run(tmp_path / "clipped", *flags, "--rl.branch-credit=hard", **more)
+    several = run(tmp_path / "clipped", *flags, "--forks.credit=hard", **more)
     soft_weights = run(tmp_path / "soft", *flags, **more)
     assert gap(several, soft_weights) > 1e-3
 
@@ -85,11 +85,11 @@ def test_soft_and_hard_credit_are_one_gradient_before_anything_is_clipped(soft, 
 @pytest.mark.parametrize(
     "flags",
     [
-        ["--rl.branch=random:rate=0"],
-        ["--rl.branch=entropy:weight=-5"],
-        ["--rl.branch=uniform:n=2"],
-        ["--rl.branch-copies=3"],
-        ["--rl.branch-credit=tree"],
+        ["--forks.rule=random:rate=0"],
+        ["--forks.rule=entropy:weight=-5"],
+        ["--forks.rule=uniform:n=2"],
+        ["--forks.copies=3"],
+        ["--forks.credit=tree"],
     ],
 )
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def test_every_part_of_arpo_changes_the_weights(soft, tmp_path, flags):
 
 @pytest.mark.slow
 def test_fork_value_resumes_to_the_bit(tmp_path):
-    flags = ("--preset=fork-value", "--rl.branch=entropy", *ROOTS)
+    flags = ("--preset=fork-value", "--forks.rule=entropy", *ROOTS)
     changes = {**QUICK, "steps": 3, "rl__save_every": 1}
     reference, killed = tmp_path / "whole", tmp_path / "killed"
     assert main(toy_runs.arguments(reference, *flags, **changes)) == 0
@@ -115,7 +115,7 @@ def test_fork_value_resumes_to_the_bit(tmp_path):
 
 @pytest.mark.slow
 def test_fork_value_leaves_places_empty_and_trains_each_token_once(soft, tmp_path):
-    flags = ("--preset=fork-value", "--rl.branch=uniform:n=3", *ROOTS)
+    flags = ("--preset=fork-value", "--forks.rule=uniform:n=3", *ROOTS)
     weights = run(tmp_path / "run", *flags, start=soft[0])
     records = steps_of(tmp_path / "run")
     numbers = [
@@ -130,11 +130,11 @@ def test_flags_are_the_parts_that_they_name():
     def branching(*flags: str) -> Any:
         return resolve(toy_runs.config(Path("unused"), *flags, **QUICK)).preset.branching
 
-    branches = branching("--preset=arpo", "--rl.branch=entropy:weight=1", *ROOTS)
+    branches = branching("--preset=arpo", "--forks.rule=entropy:weight=1", *ROOTS)
     assert (branches.rule, branches.roots) == (EntropyRise(0.5, 1.0), 2)
-    assert branching("--preset=arpo", "--rl.branch=random", *ROOTS).rule == RandomTurns()
+    assert branching("--preset=arpo", "--forks.rule=random", *ROOTS).rule == RandomTurns()
     branches = branching(
-        "--preset=fork-value", "--rl.branch=uniform:n=4", "--rl.branch-copies=2", *ROOTS
+        "--preset=fork-value", "--forks.rule=uniform:n=4", "--forks.copies=2", *ROOTS
     )
     assert (branches.rule, branches.copies, branches.roots) == (EveryTurn(4), 2, 2)
 
@@ -143,10 +143,10 @@ def test_flags_are_the_parts_that_they_name():
     ("flags", "why"),
     [
         (["--preset=arpo"], "a multiple of the 8 episodes that a group starts with"),
-        (["--preset=arpo", "--rl.branch=often", *ROOTS], "expected --rl.branch as in entropy:"),
-        (["--preset=arpo", "--rl.branch=random:rat=1", *ROOTS], "got 'random:rat=1'"),
-        (["--preset=arpo", "--rl.branch=random:rate=2", *ROOTS], r"a rate in \[0, 1\], got 2"),
-        (["--preset=grpo", "--rl.branch=random"], r"\(arpo, fork-value, vineppo, tree-grpo\)"),
+        (["--preset=arpo", "--forks.rule=often", *ROOTS], "expected --forks.rule as in entropy:"),
+        (["--preset=arpo", "--forks.rule=random:rat=1", *ROOTS], "got 'random:rat=1'"),
+        (["--preset=arpo", "--forks.rule=random:rate=2", *ROOTS], r"a rate in \[0, 1\], got 2"),
+        (["--preset=grpo", "--forks.rule=random"], r"\(arpo, fork-value, vineppo, tree-grpo\)"),
     ],
 )
 def test_what_cannot_be_forked_is_refused(flags, why):
@@ -167,7 +167,7 @@ if RIGID_ID not in gymnasium.registry:
 
 @pytest.mark.parametrize("preset", [n for n, preset in PRESETS.items() if preset.branching])
 def test_a_family_that_cannot_fork_is_refused_by_name(preset, tmp_path, capsys):
-    flags = [f"--preset={preset}", "--rl.branch-roots=2", "--dry-run"]
+    flags = [f"--preset={preset}", "--forks.roots=2", "--dry-run"]
     changes = {**QUICK, "env": RIGID_ID}
     assert main(toy_runs.arguments(tmp_path / "run", *flags, **changes)) == 2
     error = toy_runs.last_line(capsys.readouterr().err)
@@ -176,7 +176,7 @@ def test_a_family_that_cannot_fork_is_refused_by_name(preset, tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "flags", [["--preset=fork-value", "--rl.branch=random:rate=0.6"], ["--preset=arpo"]]
+    "flags", [["--preset=fork-value", "--forks.rule=random:rate=0.6"], ["--preset=arpo"]]
 )
 def test_two_processes_fork_and_train_as_one(tmp_path, flags):
     single = run(tmp_path / "one", *flags, *ROOTS)

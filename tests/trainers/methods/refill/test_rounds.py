@@ -19,14 +19,15 @@ from trainers import processes
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Constant, PerFamily
 from trainers.config.resolve import resolve
-from trainers.grpo.refill_rounds import play_in_rounds
 from trainers.grpo.step_plan import StepPlan, plan_step
 from trainers.methods.async_rollouts.producer import RolloutProducer
 from trainers.methods.async_rollouts.settings import check_processes
+from trainers.methods.refill.refill import Refill
+from trainers.methods.refill.rounds import play_in_rounds
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.rollout_runner import RolloutRunner
-from trainers.rollouts.task_feed import MixedTasks, TrainingTasks
+from trainers.rollouts.task_feed import MixedTasks, TrainingTasks, further_tasks
 from trainers.rollouts.trajectory import Trajectory
 
 GROUPS, SIZE = 3, 2
@@ -45,19 +46,34 @@ class Partial(ToyEnv):
 
 def plan(rank: int, world: int, step: int = 1, most: int = 6) -> StepPlan:
     """A step of three pairs, of which about two in three are flat."""
+    tasks = TrainingTasks(ToyTasks(), "train", 0, True)
     return plan_step(
         step,
         schedule=Constant(5),
-        tasks=TrainingTasks(ToyTasks(), "train", 0, True),
+        tasks=tasks,
         group_size=SIZE,
         count=GROUPS * SIZE // world,
         rank=rank,
         world=world,
         seed=0,
         sampling=Sampling(),
-        refill=most,
-        trains=lambda group: sum(group[0].turns[0].ids) % 3 == 0,
+        make_parts=lambda plan: [
+            Refill(
+                plan.tasks,
+                further_tasks(tasks, step, len(plan.tasks), plan.horizon),
+                group_size=SIZE,
+                most=most,
+                seed=plan.env_seed,
+                trains=lambda group: sum(group[0].turns[0].ids) % 3 == 0,
+            )
+        ],
     )
+
+
+def refill_of(plan: StepPlan) -> Refill:
+    (refill,) = plan.parts
+    assert isinstance(refill, Refill)
+    return refill
 
 
 def runner() -> RolloutRunner:
@@ -91,7 +107,7 @@ def describe_episodes(episodes: Sequence[Trajectory]) -> list[Any]:
 @pytest.mark.slow
 def test_two_processes_end_up_with_the_groups_of_one():
     alone = plan(0, 1)
-    expected = play_in_rounds(runner(), alone, 0, 1, lambda episodes, place: episodes)
+    expected = runner().run(**alone.arguments, parts=alone.parts)
     meeting = Meeting()
     parts: dict[int, list[Trajectory]] = {}
     plans = {rank: plan(rank, 2) for rank in (0, 1)}
@@ -99,7 +115,9 @@ def test_two_processes_end_up_with_the_groups_of_one():
 
     def play(rank: int) -> None:
         gather = meeting.gather_of(rank)
-        parts[rank] = play_in_rounds(runners[rank], plans[rank], rank, 2, gather)
+        parts[rank] = play_in_rounds(
+            runners[rank], plans[rank], refill_of(plans[rank]), rank, 2, gather
+        )
 
     threads = [threading.Thread(target=play, args=(rank,)) for rank in (0, 1)]
     for thread in threads:
@@ -108,11 +126,10 @@ def test_two_processes_end_up_with_the_groups_of_one():
         thread.join(500)
     assert describe_episodes([*parts[0], *parts[1]]) == describe_episodes(expected)
     assert len(parts[0]) == len(parts[1]) == 3
-    assert alone.refill is not None and alone.refill.replaced
+    assert alone.replaced
     for other in plans.values():
-        assert other.refill is not None
-        assert describe_episodes(other.refill.replaced) == describe_episodes(alone.refill.replaced)
-        assert other.refill.figures == alone.refill.figures
+        assert describe_episodes(other.replaced) == describe_episodes(alone.replaced)
+        assert other.figures == alone.figures
 
 
 def test_each_family_replaces_its_own_groups():

@@ -19,8 +19,9 @@ from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import Masks
 from trainers.algorithms.needs import Need
-from trainers.algorithms.segments import FloatArray
-from trainers.algorithms.trees import is_copy
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.segments import BoolArray, FloatArray
+from trainers.methods.forks.trees import fork_weights, is_copy
 
 BRANCHING = Need("branching", "environments with snapshots, to fork a rollout mid-way")
 ForkCredit = Literal["soft", "hard", "tree"]
@@ -100,7 +101,7 @@ class EveryTurn:
 FORK_RULES: Mapping[str, type[EntropyRise | RandomTurns | EveryTurn]] = MappingProxyType(
     {"entropy": EntropyRise, "random": RandomTurns, "uniform": EveryTurn}
 )
-"""What ``--rl.branch`` names."""
+"""What ``--forks.rule`` names."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,15 @@ class Branching:
             )
 
     @property
+    def trains_once(self) -> bool:
+        """Whether tokens that episodes share are trained once."""
+        return self.credit != "soft"
+
+    def weigh(self, batch: Batch, train: BoolArray) -> FloatArray:
+        """Return the (N,) weights of trajectories, of which those in (N,) ``train`` train."""
+        return fork_weights(batch, train) if self.credit == "tree" else np.ones(len(train))
+
+    @property
     def reads_entropy(self) -> bool:
         """Whether engines must report entropies; custom rules may read them."""
         return not isinstance(self.rule, RandomTurns | EveryTurn)
@@ -146,7 +156,7 @@ class Branching:
             raise ConfigurationError(
                 f"expected --rl.num-generations to be a multiple of the {self.roots} episodes "
                 "that a "
-                f"group starts with (--rl.branch-roots), and more than that, got {group_size}"
+                f"group starts with (--forks.roots), and more than that, got {group_size}"
             )
         return group_size // self.roots
 
@@ -170,6 +180,11 @@ class Branching:
             return [leaves - added, *[1] * added]
         least, more = divmod(leaves, 1 + added)
         return [least + (number < more) for number in range(1 + added)]
+
+
+def branching_of(preset: Preset) -> Branching | None:
+    """Return how the episodes of a preset branch."""
+    return preset.branching if isinstance(preset.branching, Branching) else None
 
 
 def uncertainty(entropies: FloatArray, vocabulary: int) -> float:

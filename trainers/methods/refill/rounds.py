@@ -2,7 +2,7 @@
 
 A single process replaces a group as soon as it turns out flat. Several processes play in rounds:
 they exchange the groups of a round and divide the replacements of its flat groups. Both end with
-the same groups, by the rule of ``trainers.rollouts.refill``.
+the same groups, by the rule of ``Refill``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from trainers.grpo.step_plan import StepPlan
+from trainers.methods.refill.refill import Refill
+from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Trajectory
@@ -21,6 +23,7 @@ __all__ = ["play_in_rounds"]
 def play_in_rounds(
     runner: RolloutRunner,
     plan: StepPlan,
+    refill: Refill,
     rank: int,
     world: int,
     gather: Callable[[list[Trajectory], str], list[Trajectory]],
@@ -30,39 +33,40 @@ def play_in_rounds(
     Args:
         runner: Plays the episodes.
         plan: What is played.
+        refill: The part of the plan that replaces groups.
         rank: Index of the process.
-        world: Number of processes; one replaces groups without rounds.
+        world: Number of processes.
         gather: Returns the episodes of all processes, given this process's and the name of the
             meeting point.
 
     Returns:
         Its part of the batch.
     """
-    refill = plan.refill
-    if refill is None or world == 1:
-        return runner.run(**plan.arguments, refill=refill)
-    own_episodes = runner.run(**plan.arguments)
+    parts = [part for part in plan.parts if part is not refill]
+    own_episodes = runner.run(**plan.arguments, parts=parts)
     count = len(own_episodes)
     all_episodes: list[Trajectory] = []
     while True:
         gathered = gather(own_episodes, f"the end of a round of step {plan.step}")
-        numbered = enumerate(gathered, len(all_episodes))
         all_episodes += gathered
-        begun = [task for number, episode in numbered for task in refill.ended(number, episode)]
+        begun = [blank for episode in gathered for blank in refill.end(episode)]
         if not begun:
-            return refill.batch(all_episodes)[rank * count :][:count]
+            return refill.choose(all_episodes)[rank * count :][:count]
         first, last = (process * len(begun) // world for process in (rank, rank + 1))
-        own_episodes = _play(runner, plan, begun[first:last])
+        own_episodes = _play(runner, plan, parts, begun[first:last])
 
 
 def _play(
-    runner: RolloutRunner, plan: StepPlan, begun: Sequence[tuple[int, Trajectory]]
+    runner: RolloutRunner,
+    plan: StepPlan,
+    parts: Sequence[RolloutPart],
+    begun: Sequence[Trajectory],
 ) -> list[Trajectory]:
     """Play episodes that replace others, with their numbers."""
     changed: dict[str, Any] = {
-        "tasks": [{**blank.options, FAMILY: blank.family} for _, blank in begun],
-        "groups": [blank.group for _, blank in begun],
-        "seeds": [blank.seed for _, blank in begun],
-        "numbers": [number for number, _ in begun],
+        "tasks": [{**blank.options, FAMILY: blank.family} for blank in begun],
+        "groups": [blank.group for blank in begun],
+        "seeds": [blank.seed for blank in begun],
+        "numbers": [blank.number for blank in begun],
     }
-    return runner.run(**{**plan.arguments, **changed}) if begun else []
+    return runner.run(**{**plan.arguments, **changed}, parts=parts) if begun else []

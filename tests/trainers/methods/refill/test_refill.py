@@ -17,7 +17,7 @@ from tests.trainers.rollouts.test_runner import BUDGET
 from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.advantages import group_trains
-from trainers.rollouts.refill import Refill
+from trainers.methods.refill.refill import Refill
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Trajectory
@@ -46,22 +46,19 @@ def play(flat: set[str], counts: dict[str, int], most: int, order: random.Random
         trains=lambda group: group[0].options["task_id"] not in flat,
     )
     waiting = [
-        (
-            SIZE * k + member,
-            Trajectory(
-                group=k, seed=100 + k, family=task[FAMILY],
-                options={"task_id": task["task_id"], "training_step": 3, "horizon": 5},
-            ),
+        Trajectory(
+            group=k, seed=100 + k, family=task[FAMILY], number=SIZE * k + member,
+            options={"task_id": task["task_id"], "training_step": 3, "horizon": 5},
         )
         for k, task in enumerate(begun)
         for member in range(SIZE)
     ]  # fmt: skip
     episodes = []
     while waiting:
-        number, episode = waiting.pop(order.randrange(len(waiting)))
+        episode = waiting.pop(order.randrange(len(waiting)))
         episodes.append(episode)
-        waiting += refill.ended(number, episode)
-    refill.first_batch = refill.batch(episodes)  # type: ignore[attr-defined]
+        waiting += refill.end(episode)
+    refill.first_batch = refill.choose(episodes)  # type: ignore[attr-defined]
     return refill
 
 
@@ -123,7 +120,7 @@ def refilled(slots: int, backend: str = "sync") -> tuple[list[Trajectory], Refil
     runner = RolloutRunner(envs, chat, HFEngine(model, chat.pad_id), BUDGET)
     episodes = runner.run(
         [task for task in tasks[:4] for _ in range(2)], groups=[k // 2 for k in range(8)],
-        seeds=[k // 2 for k in range(8)], horizon=6, seed=5, refill=refill,
+        seeds=[k // 2 for k in range(8)], horizon=6, seed=5, parts=[refill],
     )  # fmt: skip
     envs.close()
     return episodes, refill

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Trajectory
 
@@ -23,7 +24,7 @@ _SHARED = ("horizon", "training_step")
 """Reset options that all episodes of a family share within a step."""
 
 
-class Refill:
+class Refill(RolloutPart):
     """The groups of one step: finished, informative and replacement groups.
 
     Args:
@@ -59,19 +60,18 @@ class Refill:
         self._members: dict[int, dict[int, Trajectory]] = {}
         self._flat: set[int] = set()
 
-    def ended(self, number: int, episode: Trajectory) -> list[tuple[int, Trajectory]]:
+    def end(self, episode: Trajectory) -> list[Trajectory]:
         """Record an episode that has ended.
 
         Args:
-            number: Number of the episode, which orders the members of a group.
-            episode: The episode.
+            episode: The episode, whose number orders the members of a group.
 
         Returns:
-            Number and empty trajectory of each episode to play now: those of a new group if this
-            one is complete and without a signal.
+            An empty trajectory for each episode to play now: those of a new group if this one is
+            complete and without a signal.
         """
         members = self._members.setdefault(episode.group, {})
-        members[number] = episode
+        members[episode.number] = episode
         if len(members) < self._size or self._trains([members[k] for k in sorted(members)]):
             return []
         self._flat.add(episode.group)
@@ -84,19 +84,17 @@ class Refill:
         shared = {key: episode.options[key] for key in _SHARED if key in episode.options}
         task = {k: v for k, v in next(self._further[family]).items() if k != FAMILY}
         return [
-            (
-                group * self._size + member,
-                Trajectory(
-                    group=group,
-                    seed=self._seed(group),
-                    options={**shared, **task},
-                    family=episode.family,
-                ),
+            Trajectory(
+                group=group,
+                seed=self._seed(group),
+                options={**shared, **task},
+                family=episode.family,
+                number=group * self._size + member,
             )
             for member in range(self._size)
         ]
 
-    def batch(self, episodes: Sequence[Trajectory]) -> list[Trajectory]:
+    def choose(self, episodes: Sequence[Trajectory]) -> list[Trajectory]:
         """Choose the episodes of the step among all that were played.
 
         Informative groups come first; if they are too few, groups without a signal fill the batch,

@@ -7,16 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.trainers.algorithms.trees import Process, batch_of, enumerate_outcomes, estimate, grow
+from tests.trainers.methods.forks.trees import Process, batch_of, enumerate_outcomes, estimate, grow
 from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.filters import apply_filters
-from trainers.algorithms.fork_value import ForkValue
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import PRESETS
 from trainers.algorithms.signals import EpisodeReturn
-from trainers.algorithms.trees import edges, fork_weights, tree_of
+from trainers.algorithms.trees import tree_of
+from trainers.methods.forks.branching import Branching, EveryTurn
+from trainers.methods.forks.fork_value import ForkValue
+from trainers.methods.forks.trees import edges, fork_weights
 
 LINE = Branching(EveryTurn(), roots=2, nested=False, refill=False, credit="tree")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.errors import ConfigurationError
-from trainers.algorithms.branching import (
+from trainers.methods.forks.branching import (
     Branching,
     EntropyRise,
     EveryTurn,

@@ -26,7 +26,7 @@ from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
 from trainers.algorithms.signals import Signal
-from trainers.algorithms.trees import edges
+from trainers.methods.forks.trees import edges
 
 Over = Literal["all", "added"]
 """The continuations whose mean is a value: all, or only those that a fork added (VinePPO)."""

@@ -9,10 +9,11 @@ from agentgym.conversation import BARE, Prompt
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from trainers.algorithms.branching import Branching, EntropyRise, EveryTurn, RandomTurns
+from trainers.methods.forks.branches import Branches
+from trainers.methods.forks.branching import Branching, EntropyRise, EveryTurn, RandomTurns
+from trainers.methods.forks.forked_episodes import fork_metrics
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.episode_figures import fork_metrics
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory, nodes_of, sampled_once, to_batch, to_rows
 
@@ -30,8 +31,8 @@ def play(branching, leaves=4, slots=8, roots=3, kind=ToyEnv, prompt=None, backen
     tasks = [task for task in tiny_policy.tasks(roots) for _ in range(leaves)]
     try:
         return runner.run(
-            tasks, horizon=5, groups=[k // leaves for k in range(count)], branching=branching,
-            leaves=leaves, **how,
+            tasks, horizon=5, groups=[k // leaves for k in range(count)],
+            parts=[Branches(branching, leaves)] if branching else [], **how,
         )  # fmt: skip
     finally:
         envs.close()
@@ -174,7 +175,7 @@ def test_what_was_played_before_changes_no_bit():
 
     def play_logprobs(runner, seed):
         tasks = [tiny_policy.tasks(2)[k // 4] for k in range(8)]
-        episodes = runner.run(tasks, horizon=5, branching=ALWAYS, leaves=4, seed=seed)
+        episodes = runner.run(tasks, horizon=5, parts=[Branches(ALWAYS, 4)], seed=seed)
         return [p for episode in episodes for turn in episode.turns for p in turn.logprobs]
 
     used = make_runner()

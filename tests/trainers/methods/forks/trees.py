@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.branching import Branching
+from trainers.methods.forks.branching import Branching
 
 Choose = Callable[[float], int]
 """Draws 1 with a probability, else 0."""

@@ -1,0 +1,1 @@
+"""Refill (dynamic sampling): groups without a learning signal are replaced by others."""

@@ -1,0 +1,66 @@
+"""What refill does in a step: it replaces groups of the plan while they are played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from trainers.grpo.advantages import group_trains
+from trainers.grpo.engine_weights import EngineWeights
+from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
+from trainers.grpo.step_plan import StepPlan
+from trainers.methods.refill.refill import Refill
+from trainers.methods.refill.rounds import play_in_rounds
+from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.task_feed import further_tasks
+from trainers.rollouts.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from trainers.config.resolve import ResolvedRun
+    from trainers.models.loaded_policy import LoadedPolicy
+
+__all__ = ["ReplacedGroups", "refill_part"]
+
+
+class ReplacedGroups(StepPart):
+    """Replace the groups of a step without a learning signal, as its preset says."""
+
+    def __init__(self, context: StepContext) -> None:
+        self._context = context
+        self._runner: RolloutRunner
+
+    def use_runner(self, runner: RolloutRunner, weights: EngineWeights) -> None:
+        """Take what plays the episodes."""
+        self._runner = runner
+
+    def rollout_parts(self, plan: StepPlan) -> Sequence[Refill]:
+        """Return what replaces groups of a step.
+
+        Raises:
+            ConfigurationError: The task source has no further tasks.
+        """
+        context = self._context
+        refill = Refill(
+            plan.tasks,
+            further_tasks(context.tasks, plan.step, len(plan.tasks), plan.horizon),
+            group_size=plan.group_size,
+            most=context.preset.refill,
+            seed=plan.env_seed,
+            trains=partial(group_trains, context.preset),
+        )
+        return [refill]
+
+    def play_together(self, plan: StepPlan) -> list[Trajectory] | None:
+        """Play in rounds, where there are several processes."""
+        accelerator = self._context.accelerator
+        rank, world = accelerator.process_index, accelerator.num_processes
+        if world == 1:
+            return None
+        refill = next(part for part in plan.parts if isinstance(part, Refill))
+        return play_in_rounds(self._runner, plan, refill, rank, world, self._context.gather)
+
+
+def refill_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
+    """Return what makes the part; the preset is all that it reads."""
+    return ReplacedGroups
