@@ -25,8 +25,6 @@ LOSS_FIELDS = {
     "entropy": "entropy", "epsilon": "low", "epsilon_high": "high", "aggregation": "aggregation",
 }  # fmt: skip
 """Settings of ``--rl.*`` that are fields of the loss."""
-BRANCH_FIELDS = {"branch_roots": "roots", "branch_copies": "copies", "branch_credit": "credit"}
-"""Those that are fields of the preset's `Branching`."""
 
 
 def with_knobs(preset: Preset, rl: RlConfig) -> Preset:

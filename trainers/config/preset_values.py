@@ -8,7 +8,7 @@ from typing import Any
 from trainers.algorithms.filters import Filter
 from trainers.algorithms.preset import Preset, part_path
 from trainers.algorithms.signals import KLToGo
-from trainers.config.preset_knobs import BRANCH_FIELDS, FILTERS, LOSS_FIELDS, discount_field
+from trainers.config.preset_knobs import FILTERS, LOSS_FIELDS, discount_field
 from trainers.methods.table import methods
 
 

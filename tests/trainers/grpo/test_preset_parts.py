@@ -231,7 +231,6 @@ OTHER: dict[str, Any] = {
     "minibatches": 4,
     "num_iterations": 2,
     "sampler": "value",
-    "refill": 4,
     "reward_hooks": ("progressive=0.5",),
     "worker_turns": 3,
     "steps": 9_999,
@@ -239,8 +238,8 @@ OTHER: dict[str, Any] = {
 }
 """Another value of every part."""
 DESCRIPTION = {"name", "title", "arxiv", "note", "instead", "omits"}
-ELSEWHERE = {"branching", "pool"}
-"""What needs episodes of its own: see ``methods/forks`` and ``methods/cross_policy``."""
+ELSEWHERE = {"branching", "pool", "refill"}
+"""What methods carry out: ``methods/forks``, ``methods/cross_policy`` and ``methods/refill``."""
 
 
 def test_another_value_of_every_field_is_tried():

@@ -10,7 +10,7 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 
-from agentgym.errors import ConfigurationError, DataError, NotSupported
+from agentgym.errors import DataError, NotSupported
 from tests.trainers import tiny_policy
 from tests.trainers.rollouts.engines.test_hf import largest_gap
 from trainers.algorithms.policy_pool import PolicyPool
@@ -164,11 +164,6 @@ def test_an_error_leaves_the_policy_with_its_own_weights(monkeypatch):
         engine.advance()
     assert engine.running == 0
     assert all(map(torch.equal, model.parameters(), before))
-
-
-def test_a_plain_engine_plays_no_stale_turns():
-    with pytest.raises(ConfigurationError, match=r"an engine with a stale policy .* got 'hf'"):
-        play(HFEngine(tiny_policy.model()), HALF)
 
 
 def test_weights_of_another_policy_are_refused():
