@@ -186,5 +186,5 @@ def test_a_preset_brings_its_rewards_and_stages(tmp_path):
         toy_runs.config(tmp_path / "run", preset="vspo", reward_hooks="progressive=0.5")
     )
     assert overridden.envs[0].reward_hooks == ("progressive=0.5",)
-    assert (run.config.rl.sampler, run.config.refill.groups) == ("value", 4)
-    assert resolve(toy_runs.config(tmp_path / "run")).config.refill.groups == 0
+    assert (run.config.rl.sampler, run.preset.refill) == ("value", 4)
+    assert resolve(toy_runs.config(tmp_path / "run")).preset.refill == 0
