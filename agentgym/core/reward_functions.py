@@ -280,11 +280,11 @@ def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]
 
 def _required(parameters: Mapping[str, inspect.Parameter]) -> list[str]:
     """Return the names of parameters without a default."""
-    rest = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return [
         name
         for name, parameter in parameters.items()
-        if parameter.default is inspect.Parameter.empty and parameter.kind not in rest
+        if parameter.default is inspect.Parameter.empty and parameter.kind not in variadic
     ]
 
 

@@ -53,7 +53,7 @@ METHODS: Mapping[str, str] = {
 }
 TARGET = 0.5
 """Share of the warm start's failures that must be solved to reach the target."""
-HOUSE = "turn-loo"
+DEFAULT = "turn-loo"
 
 
 def arm(family: str, method: str) -> Arm:
@@ -98,14 +98,14 @@ def curve_of(run: PlayedRun) -> Curve:
 def _compared(curves: Mapping[str, Mapping[int, Curve]], family: str) -> dict[str, Any]:
     """Compare the methods of a family over their common seeds."""
     of = {m: curves[f"{family}/{m}"] for m in METHODS if f"{family}/{m}" in curves}
-    seeds = sorted(set.intersection(*map(set, of.values()))) if HOUSE in of else []
+    seeds = sorted(set.intersection(*map(set, of.values()))) if DEFAULT in of else []
     if not seeds:
         return {}
     ends = [
         dict(zip(of, at_equal([by_seed[seed] for by_seed in of.values()], "sampled"), strict=True))
         for seed in seeds
     ]
-    starts = [of[HOUSE][seed]["success"][0] for seed in seeds]
+    starts = [of[DEFAULT][seed]["success"][0] for seed in seeds]
     return {
         "seeds": seeds,
         "warm_start": spread(starts),
@@ -113,7 +113,7 @@ def _compared(curves: Mapping[str, Mapping[int, Curve]], family: str) -> dict[st
         "methods": {
             method: {
                 "success_at_equal_tokens": spread([end[method] for end in ends]),
-                "minus_turn_loo": spread([end[method] - end[HOUSE] for end in ends]),
+                "minus_turn_loo": spread([end[method] - end[DEFAULT] for end in ends]),
                 "tokens_to_target": [
                     tokens_to(by_seed[seed], start + TARGET * (1.0 - start))
                     for seed, start in zip(seeds, starts, strict=True)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.studies.methods import HOUSE, arm
+from benchmarks.studies.methods import DEFAULT, arm
 from benchmarks.studies.runner.measures import held_out, minus
 from benchmarks.studies.runner.study import Arm, Runs, Study
 
@@ -21,7 +21,7 @@ FULL = 0.003
 """The rate of the study ``methods``."""
 RATES = (0.001, 0.0003)
 """Rates in this study."""
-METHODS = (HOUSE, "cispo", "dapo", "istar", "archer", "sweet")
+METHODS = (DEFAULT, "cispo", "dapo", "istar", "archer", "sweet")
 """``turn-loo``, and presets that end far below their warm start at the full rate."""
 ONE_UPDATE = ("cispo", "dapo")
 """Presets that are played at the full rate with one update a step."""
@@ -51,7 +51,7 @@ def measure(runs: Runs) -> dict[str, Any]:
                 "seeds": [run.seed for run in arm_runs],
                 "warm_start": held_out(arm_runs, "warm-start"),
                 "success": held_out(arm_runs, "trained"),
-                "minus_turn_loo": minus(arm_runs, runs.get(f"{HOUSE}/{arm.labels['rate']}", ())),
+                "minus_turn_loo": minus(arm_runs, runs.get(f"{DEFAULT}/{arm.labels['rate']}", ())),
                 "updates": [len(run.steps) for run in arm_runs],
                 "cpu_seconds": [run.summary["cpu_s"] for run in arm_runs],
             }

@@ -27,8 +27,8 @@ from trainers.algorithms.needs import JUDGE
 from trainers.algorithms.presets import PRESETS
 from trainers.output.seed_summary import spread
 
-HOUSE = "turn-loo"
-WORKERS = f"{HOUSE}/workers"
+DEFAULT = "turn-loo"
+WORKERS = f"{DEFAULT}/workers"
 """``turn-loo`` with workers, from the warm start of ``matpo``."""
 BESIDE = {"matpo": WORKERS}
 """The control of a method, if it is not ``turn-loo``."""
@@ -85,9 +85,9 @@ def measure(runs: Runs) -> dict[str, Any]:
                 "seeds": [run.seed for run in arm_runs],
                 "warm_start": held_out(arm_runs, "warm-start"),
                 "success": held_out(arm_runs, "trained"),
-                "minus_turn_loo": minus(arm_runs, runs.get(BESIDE.get(name, HOUSE), ())),
+                "minus_turn_loo": minus(arm_runs, runs.get(BESIDE.get(name, DEFAULT), ())),
                 "mean_over_run": spread([area(curve) for curve in curves[name].values()]),
-                "mean_over_run_minus_turn_loo": _area_minus_house(curves, name),
+                "mean_over_run_minus_turn_loo": _area_minus_default(curves, name),
                 "updates": [len(run.steps) for run in arm_runs],
                 "cpu_seconds": [run.summary["cpu_s"] for run in arm_runs],
             }
@@ -97,13 +97,15 @@ def measure(runs: Runs) -> dict[str, Any]:
     }
 
 
-def _area_minus_house(
+def _area_minus_default(
     curves: Mapping[str, Mapping[int, Curve]], name: str
 ) -> dict[str, Any] | None:
     """Compare the means over the run, seed by seed."""
-    house = curves.get(BESIDE.get(name, HOUSE), {})
+    default_curves = curves.get(BESIDE.get(name, DEFAULT), {})
     differences = [
-        area(curve) - area(house[seed]) for seed, curve in curves[name].items() if seed in house
+        area(curve) - area(default_curves[seed])
+        for seed, curve in curves[name].items()
+        if seed in default_curves
     ]
     return spread(differences) if differences else None
 
@@ -117,8 +119,8 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     panel = figure.subplots()
     for at, (name, row) in enumerate(rows):
         low, high = row["success"]["ci95"] or [row["success"]["mean"]] * 2
-        panel.plot([low, high], [at, at], color="C0" if name != HOUSE else "C1", alpha=0.5)
-        panel.plot(row["success"]["mean"], at, "o", color="C0" if name != HOUSE else "C1")
+        panel.plot([low, high], [at, at], color="C0" if name != DEFAULT else "C1", alpha=0.5)
+        panel.plot(row["success"]["mean"], at, "o", color="C0" if name != DEFAULT else "C1")
     panel.set_yticks(range(len(rows)), [name for name, _ in rows])
     panel.set(xlabel="success on test tasks, 95 % interval over seeds", xlim=(0, 1.02))
     panel.grid(alpha=0.25)
@@ -128,7 +130,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
 STUDY = Study(
     name="methods",
     question="Does every method act, and how does it do on a toy at equal environment turns?",
-    arms=[*map(arm, PRESETS), arm(HOUSE, PRESETS["matpo"].worker_turns)],
+    arms=[*map(arm, PRESETS), arm(DEFAULT, PRESETS["matpo"].worker_turns)],
     measure=measure,
     draw=draw,
 )

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.studies.runner.curves_picture import draw_success
 from benchmarks.studies.runner.measures import Curve, at_equal, tokens_to, validation_curve
 from benchmarks.studies.runner.recorded import RECORDED
 from benchmarks.studies.runner.study import BEFORE, Arm, Runs, Study
@@ -50,8 +51,8 @@ TEACHER = Arm(REWARD, tuple(STUDENT.split()))
 def measure(runs: Runs) -> dict[str, Any]:
     """Return how many tokens each arm took to the teacher's level, and what it reached."""
     teachers = {run.seed: run for run in runs.get(REWARD, ())}
-    house = {seed: validation_curve(run) for seed, run in teachers.items()}
-    levels = {seed: plateau(curve) for seed, curve in house.items()}
+    teacher_curves = {seed: validation_curve(run) for seed, run in teachers.items()}
+    levels = {seed: plateau(curve) for seed, curve in teacher_curves.items()}
     return {
         "levels": levels,
         "arms": {
@@ -59,13 +60,13 @@ def measure(runs: Runs) -> dict[str, Any]:
                 name,
                 [run for run in arm_runs if run.seed in teachers],
                 {
-                    run.seed: imitation_curve(run, teachers[run.seed], house[run.seed])
+                    run.seed: imitation_curve(run, teachers[run.seed], teacher_curves[run.seed])
                     if name == OFF_POLICY
                     else validation_curve(run)
                     for run in arm_runs
                     if run.seed in teachers
                 },
-                house,
+                teacher_curves,
                 teachers,
             )
             for name, arm_runs in runs.items()
@@ -77,19 +78,21 @@ def _arm(
     name: str,
     arm_runs: Sequence[PlayedRun],
     curves: Mapping[int, Curve],
-    house: Mapping[int, Curve],
+    teacher_curves: Mapping[int, Curve],
     teachers: Mapping[int, PlayedRun],
 ) -> dict[str, Any]:
     """Return the figures of an arm, seed by seed beside the teachers."""
-    reached = [_success(run, name) for run in arm_runs]
-    taught = [_success(teachers[run.seed], REWARD) for run in arm_runs]
-    equal = [at_equal([curves[seed], house[seed]], "sampled") for seed in curves]
+    successes = [_success(run, name) for run in arm_runs]
+    teacher_successes = [_success(teachers[run.seed], REWARD) for run in arm_runs]
+    equal = [at_equal([curves[seed], teacher_curves[seed]], "sampled") for seed in curves]
     return {
         "seeds": list(curves),
-        "success": spread(reached, (0.0, 1.0)),
-        "minus_turn_loo": spread([a - b for a, b in zip(reached, taught, strict=True)]),
+        "success": spread(successes, (0.0, 1.0)),
+        "minus_turn_loo": spread(
+            [a - b for a, b in zip(successes, teacher_successes, strict=True)]
+        ),
         "tokens_to_level": [
-            tokens_to(curve, plateau(house[seed])) for seed, curve in curves.items()
+            tokens_to(curve, plateau(teacher_curves[seed])) for seed, curve in curves.items()
         ],
         "success_at_equal_tokens": spread([pair[0] for pair in equal]),
         "minus_turn_loo_at_equal_tokens": spread([pair[0] - pair[1] for pair in equal]),
@@ -111,13 +114,13 @@ def plateau(curve: Curve) -> float:
     return float(np.mean(success[len(success) // 2 :]))
 
 
-def imitation_curve(run: PlayedRun, teacher: PlayedRun, house: Curve) -> Curve:
+def imitation_curve(run: PlayedRun, teacher: PlayedRun, teacher_curve: Curve) -> Curve:
     """Return success on validation tasks over the tokens of the teacher that were imitated.
 
     Args:
         run: The run that imitates.
         teacher: The run of its teacher, with recorded episodes.
-        house: The teacher's own curve, which begins with the same warm start.
+        teacher_curve: The teacher's own curve, which begins with the same warm start.
     """
     episodes = read_jsonl(teacher.folder / RECORDED / "episodes.jsonl")
     solved = [episode["turns"] for episode in episodes if episode["success"]]
@@ -129,32 +132,14 @@ def imitation_curve(run: PlayedRun, teacher: PlayedRun, house: Curve) -> Curve:
     ]
     return {
         "sampled": [0.0, *(tokens for tokens, _ in points)],
-        "success": [house["success"][0], *(success for _, success in points)],
+        "success": [teacher_curve["success"][0], *(success for _, success in points)],
     }
 
 
 def draw(result: Mapping[str, Any], path: Path) -> None:
-    """Draw validation success over tokens: the mean of an arm, and a line per seed."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.5, 4.2), dpi=120, layout="constrained")
-    axes = figure.subplots()
-    for number, (name, arm) in enumerate(result["arms"].items()):
-        curves, colour = arm["curves"], f"C{number}"
-        grid = np.linspace(0, min(curve["sampled"][-1] for curve in curves), 41)
-        lines = [np.interp(grid, curve["sampled"], curve["success"]) for curve in curves]
-        style = "--" if name == OFF_POLICY else "-"
-        axes.plot(grid, np.mean(lines, axis=0), style, color=colour, linewidth=2, label=name)
-        for line in lines:
-            axes.plot(grid, line, style, color=colour, linewidth=0.8, alpha=0.35)
-    axes.set(
-        xlabel="tokens the policy wrote (dashed: the teacher wrote)",
-        ylabel="validation success",
-        ylim=(0, 1),
-    )
-    axes.grid(alpha=0.25)
-    axes.legend(frameon=False)
-    figure.savefig(path)
+    """Draw validation success over tokens."""
+    label = "tokens the policy wrote (dashed: the teacher wrote)"
+    draw_success(result["arms"], path, "sampled", label, dashed=(OFF_POLICY,))
 
 
 STUDY = Study(

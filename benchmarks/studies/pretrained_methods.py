@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from benchmarks.studies.runner.curves_picture import draw_success
 from benchmarks.studies.runner.measures import at_equal, held_out, minus, validation_curve
 from benchmarks.studies.runner.study import Arm, Runs, Study
 from trainers.output.roles import TRAINED, WARM_START
@@ -64,22 +63,8 @@ def measure(runs: Runs) -> dict[str, Any]:
 
 
 def draw_curves(result: Mapping[str, Any], path: Path) -> None:
-    """Draw validation success over environment turns: the mean of an arm, and a line per seed."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.5, 4.2), dpi=120, layout="constrained")
-    axes = figure.subplots()
-    grid = np.linspace(0, result["turns"], 41)
-    for number, (name, arm) in enumerate(result["arms"].items()):
-        lines = [np.interp(grid, curve["turns"], curve["success"]) for curve in arm["curves"]]
-        colour = f"C{number}"
-        axes.plot(grid, np.mean(lines, axis=0), color=colour, linewidth=2, label=name)
-        for line in lines:
-            axes.plot(grid, line, color=colour, linewidth=0.8, alpha=0.35)
-    axes.set(xlabel="environment turns", ylabel="validation success", ylim=(0, 1))
-    axes.grid(alpha=0.25)
-    axes.legend(frameon=False)
-    figure.savefig(path)
+    """Draw validation success over environment turns."""
+    draw_success(result["arms"], path, "turns", "environment turns")
 
 
 STUDY = Study(

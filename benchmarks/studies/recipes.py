@@ -145,7 +145,9 @@ def measure(runs: Runs) -> dict[str, Any]:
     }
 
 
-def _row(runs: Runs, family: str, recipe: str, rate: str, house: str) -> dict[str, Any] | None:
+def _row(
+    runs: Runs, family: str, recipe: str, rate: str, default_rate: str
+) -> dict[str, Any] | None:
     """Return a recipe's figures and difference to ``turn-loo``, at their rates; None: not run."""
     compared_runs = _compared(runs, f"{family}/{recipe}/{rate}")
     if not compared_runs:
@@ -157,7 +159,9 @@ def _row(runs: Runs, family: str, recipe: str, rate: str, house: str) -> dict[st
         "seeds": [run.seed for run in compared_runs],
         "warm_start": held_out(compared_runs, "warm-start"),
         "success": held_out(compared_runs, "trained"),
-        "minus_turn_loo": minus(compared_runs, _compared(runs, f"{family}/{DEFAULT}/{house}")),
+        "minus_turn_loo": minus(
+            compared_runs, _compared(runs, f"{family}/{DEFAULT}/{default_rate}")
+        ),
         "steps": [len(run.steps) for run in compared_runs],
         # The first run of a seed also trains the warm start, and other work adds time.
         "least_cpu_seconds": min(run.summary["cpu_s"] for run in all_runs),

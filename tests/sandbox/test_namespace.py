@@ -459,8 +459,8 @@ for stream in ({closed},):
 with NamespaceSandbox(SandboxConfig()) as box:
     open("told", "w").write(box.exec("cat; echo ran; echo here >&2").text)
 """
-    house = str(Path(agentgym.__file__).parents[1])
-    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([house, *filter(None, sys.path)])}
+    root = str(Path(agentgym.__file__).parents[1])
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, sys.path)])}
     command = [sys.executable, "-c", script]
     subprocess.run(command, cwd=tmp_path, env=paths, timeout=60, stdin=subprocess.DEVNULL)
     assert (tmp_path / "told").read_text() == "ran\nhere\n"
