@@ -63,8 +63,9 @@ def _count_weights(model: str) -> int:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
+    source = model_source(model)  # Converted with real memory, if it has to be.
     with torch.device("meta"):  # Shapes alone: no memory is taken.
-        config = AutoConfig.from_pretrained(model_source(model))
+        config = AutoConfig.from_pretrained(source)
         network = AutoModelForCausalLM.from_config(config)
     return sum(parameter.numel() for parameter in network.parameters())
 
