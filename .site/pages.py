@@ -27,7 +27,7 @@ LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 """A link as pages write it: its words, and where it leads."""
 FOLDERS = (".agents", ".site", "agentgym", "benchmarks", "notebooks", "trainers")
 """Folders with pages, besides the root."""
-HIDDEN = frozenset(("pages", "runs"))
+HIDDEN = frozenset(("pages", "runs", "templates.d"))
 """Folders in them whose pages are not ours, or not for readers."""
 HOW_TO = ".site/how-to/README"
 """The index of the how-to pages, in whose order they are listed."""

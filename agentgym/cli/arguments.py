@@ -394,16 +394,17 @@ class Synth:
 
 @dataclass(frozen=True)
 class Init:
-    """Write a small working environment, policy, reward or algorithm, with its test."""
+    """Write a small working environment, package, policy, reward or algorithm, with its test."""
 
-    kind: Positional[Literal["env", "policy", "reward", "algorithm"]]
-    """Kind of file: an environment; a policy; a turn-level reward; or a training method with its
-    own credit assignment, as a preset."""
+    kind: Positional[Literal["env", "package", "policy", "reward", "algorithm"]]
+    """What to write: a module with an environment; a package that, once installed, adds an
+    environment to every command by its short name; or a module with a policy, with a turn-level
+    reward, or with a training method that has its own credit assignment, as a preset."""
     name: Positional[str]
-    """Name of the module, such as my_env: my_env.py holds MyEnv, and test_my_env.py tests it."""
+    """Name of the module, such as my_env: my_env.py holds MyEnv, and test_my_env.py tests it. Of a
+    package: the name of its folder, its module and its environment."""
     out: Path = Path()
-    """Folder of the two files. Default: the working directory. Existing files are not
-    overwritten."""
+    """Folder of the files. Default: the working directory. Existing files are not overwritten."""
 
 
 COMMANDS: Mapping[str, type] = {

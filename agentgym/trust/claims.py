@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
+from gymnasium.envs.registration import load_env_creator
 
-from agentgym.registration import FAMILIES, find_family
+from agentgym.registration import FAMILIES, EnvFamily, find_family
 from agentgym.registration.imports import split
 from agentgym.registration.making import parse_pairs
 from agentgym.support.nested import flat
@@ -117,7 +118,8 @@ def _name_claim(env: str) -> Claim:
         entry = ENVIRONMENTS.get(prefix, EnvKind(UNKNOWN)).reference
         return Claim("env", f"{prefix}:{reference}", entry.nature_of(reference))
     if (family := find_family(env.partition(":")[0])) is not None:
-        return claim("env", env, ENVIRONMENTS.get(family.name, EnvKind(UNKNOWN)).reference)
+        # A package that adds a family was installed by the user, and every command imports it.
+        return claim("env", env, ENVIRONMENTS.get(family.name, EnvKind()).reference)
     return claim("env", env, PLAIN if _is_imported(env) or ships_with_gymnasium(env) else UNKNOWN)
 
 
@@ -127,10 +129,18 @@ def argument_rows(env: str) -> Mapping[str, Entry]:
     word = parts[0] if parts else family.name if family else _family_of_id(env)
     if word in ENVIRONMENTS:
         return {**MAKE, **BASE, **ENVIRONMENTS[word].arguments}
-    module, cls = _registered(env)
+    module, cls = ("", _imported_class(family)) if family else _registered(env)
     if module == TOOL_ENVIRONMENTS:
         return {**MAKE, **BASE, **TOOLS}
     return {**MAKE, **BASE, **dict.fromkeys(getattr(cls, "plain_arguments", ()), PLAIN)}
+
+
+def _imported_class(family: EnvFamily) -> Any:
+    """Return the class of an installed package's family; None if it cannot be imported."""
+    try:
+        return load_env_creator(family.entry_point)
+    except Exception:  # Making the environment reports it.
+        return None
 
 
 def _family_of_id(env: str) -> str:

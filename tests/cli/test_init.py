@@ -63,7 +63,7 @@ def commands(page: str) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines[1:]]
 
 
-@pytest.mark.parametrize("kind", STEMS)
+@pytest.mark.parametrize("kind", PAGES)
 def test_a_page_shows_what_the_command_writes(kind: str, folder: Path) -> None:
     name = STEMS[kind]
     page = (HOW_TO / f"{PAGES[kind]}.md").read_text(encoding="utf-8")
@@ -76,7 +76,7 @@ def test_a_page_shows_what_the_command_writes(kind: str, folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", STEMS)
+@pytest.mark.parametrize("kind", PAGES)
 def test_the_written_test_passes_under_another_name(
     kind: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,9 +101,10 @@ def test_the_written_test_passes_under_another_name(
 
 
 def test_templates_are_documented_and_import_no_more_than_they_need() -> None:
-    for kind, stem in STEMS.items():
-        for template in (f"{stem}.py", f"test_{stem}.py"):
-            tree = ast.parse(render(template, kind, "mine"))
+    for kind in STEMS:
+        files = render(kind, "mine")
+        for text in (text for file, text in files.items() if file.endswith(".py")):
+            tree = ast.parse(text)
             assert ast.get_docstring(tree)
             imported = {
                 alias.name.split(".")[0] if isinstance(node, ast.Import) else str(node.module)
@@ -147,17 +148,19 @@ def test_nothing_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]
         ("", "small letters"), ("_env", "small letters"), ("größe", "small letters"),
         ("a.b", "small letters"), ("test_lock", "without test_"), ("json", "hide"),
         ("agentgym", "hide"), ("numpy", "hide"), ("sys", "hide"),
+        ("webshop", "no environment has"), ("scienceworld", "no environment has"),
     ],
 )  # fmt: skip
 def test_names_that_cannot_be_used_are_refused(
     name: str, reason: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["init", "env", name]) == 2
+    for kind in ("env", "package"):
+        assert main(["init", kind, name]) == 2
     assert reason in " ".join(capsys.readouterr().err.split()) and not [*folder.iterdir()]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", STEMS)
+@pytest.mark.parametrize("kind", PAGES)
 def test_the_commands_of_a_page_work(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     trainers = pytest.importorskip("trainers.cli")
     name = STEMS[kind]
