@@ -67,6 +67,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Hear Ctrl-C, which a shell lets its background ignore; measure, if that is asked for."""
     os.environ.pop("PYTEST_ADDOPTS", None)  # Tests start pytest elsewhere, too.
+    os.environ["PIP_NO_INDEX"] = "1"  # A test that fetches something fails.
     force_nothing()
     collect_seldom()
     if not hasattr(config, "workerinput"):

@@ -2,10 +2,10 @@
 
 Left out are tests that are marked ``slow``, and of a function with more than `CASES` cases all but
 that many. Which cases stay depends on names alone, so it is the same on every machine: those whose
-arguments no test of the same module has had yet, then those whose names have the smallest hash. So
-the functions of a module share out their arguments. A family, grammar, back end or preset that no
-chosen case is called with gets one more, of few fixtures, and ``tests/test_selection.py`` checks
-that none is left out.
+arguments no test of the same module has had yet, then those that need no sandbox, then those whose
+names have the smallest hash. So the functions of a module share out their arguments. A family,
+grammar, back end or preset that no chosen case is called with gets one more, of few fixtures, and
+``tests/test_selection.py`` checks that none is left out.
 
 Tests that are named one by one (``FILE::TEST``) or chosen by a mark (``-m``) are all run.
 """
@@ -25,6 +25,8 @@ from agentgym.vector.backends import BACKENDS
 
 CASES = 3
 """Most cases of one function in the fast selection."""
+BOXED = {name for family in FAMILIES if family.boxed for name in (family.id, family.name)}
+"""Families that run commands in a sandbox, at some seconds a case."""
 Argument = tuple[str, int]
 """Name of a parameter, and the position of its value among those that it is given."""
 
@@ -66,7 +68,7 @@ def choose_cases(cases: Iterable[pytest.Item], used: set[Argument]) -> Iterator[
         used: Arguments that other functions of the module are called with; those of the chosen
             cases are added.
     """
-    ranked = sorted(cases, key=name_hash)
+    ranked = sorted(cases, key=lambda case: (not BOXED.isdisjoint(words_of(case)), name_hash(case)))
     for _ in range(min(CASES, len(ranked))):
         case = max(ranked, key=lambda case: len(arguments_of(case) - used))
         ranked.remove(case)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 ALLOWED = {
     "agentgym/envs/swe/held_out/driver.py": "bytes of JSON lines; the file runs without agentgym",
@@ -25,6 +27,7 @@ def calls(file: Path) -> list[int]:
     ]
 
 
+@pytest.mark.slow
 def test_lines_are_split_at_line_feeds_alone() -> None:
     files = [
         file

@@ -72,6 +72,7 @@ TOLD = ("*.md", ".ci/*", "agentgym/**/*", "trainers/**/*", "benchmarks/**/*", "n
 """What people read, and whatever may be printed."""
 
 
+@pytest.mark.slow
 def test_nobody_is_told_to_install_a_name_that_is_not_ours() -> None:
     files = {path for pattern in TOLD for path in ROOT.glob(pattern) if path.is_file()}
     texts = {path: path.read_text("utf-8", errors="replace") for path in files}

@@ -7,7 +7,6 @@ import pytest
 from benchmarks.studies.runner.keys import runs_of, settle
 from benchmarks.studies.runner.study import BEFORE, Arm
 from tests.benchmarks.toy_study import FLAGS
-from tests.trainers.model_files.tiny_gguf import write_gguf
 from trainers.multirun.cache import Keys
 
 
@@ -86,14 +85,12 @@ def test_a_run_that_comes_after_another_is_known_by_it_and_not_by_its_place() ->
     assert len({key.run for key in keys_of_runs}) == len(keys_of_runs)
 
 
+@pytest.mark.slow
 def test_a_teacher_matters_to_the_warm_start_where_the_policy_is_made_with_its_tokens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    smollm2: str,
 ) -> None:
-    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
     assert key_of(following(TAUGHT)).start != key_of(FIRST).start
-    # Converted while the first arm's settings are resolved, which must not change them.
-    model = write_gguf(tmp_path / "small.gguf")
-    pretrained = f"--env mathpython --model {model} --quick --rl.num-generations 8"
+    pretrained = f"--env mathpython --model {smollm2} --quick --rl.num-generations 8"
     first = Arm("first", tuple(pretrained.split()))
     taught = Arm("taught", tuple(f"{pretrained} {TAUGHT}".split()), after=first)
     assert key_of(taught).start == key_of(first).start

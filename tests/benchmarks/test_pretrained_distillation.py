@@ -113,6 +113,7 @@ def test_curves_are_drawn(figures: dict[str, Any], tmp_path: Path) -> None:
     assert (tmp_path / "curves.png").stat().st_size > 1000
 
 
+@pytest.mark.usefixtures("smollm2")
 def test_all_that_learn_online_share_a_warm_start_and_its_sizes() -> None:
     runs = {run.arm: run for run in runs_of(distillation.STUDY.arms, [0])}
     assert len({runs[name].keys.start for name in runs if name != "off-policy"}) == 1

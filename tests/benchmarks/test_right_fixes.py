@@ -84,6 +84,7 @@ def test_there_are_three_for_a_hundred_tasks() -> None:
     assert len(list(by_hand(bundled))) >= 20
 
 
+@pytest.mark.slow
 @needs_box
 def test_some_of_them_are_full() -> None:
     bundled = open_instances(Source("bundled-tokens"))

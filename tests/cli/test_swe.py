@@ -58,6 +58,7 @@ def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_pat
     assert (code, err) == (0, "") and "2 tasks checked, 0 fail." in out
 
 
+@pytest.mark.slow
 @needs_box
 def test_the_seed_and_the_kind_are_passed_on(capsys, library, tmp_path):
     outputs = []

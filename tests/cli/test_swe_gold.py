@@ -49,6 +49,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_values_are_made_once_and_then_decide(capsys, rows, tmp_path, monkeypatch):
     runtime()  # lies in the old cache: what is shown in boxes must not lie where pytest writes
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))

@@ -113,7 +113,8 @@ def test_episodes_are_played_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("backend", "how"),
     [
-        pytest.param("thread", "hang", marks=pytest.mark.slow), ("process", "hang"),
+        pytest.param("thread", "hang", marks=pytest.mark.slow),
+        pytest.param("process", "hang", marks=pytest.mark.slow),
         ("process", "crash"), ("thread", "raise"),
     ],
 )  # fmt: skip

@@ -68,6 +68,7 @@ def test_rows_may_name_the_tasks() -> None:
         envs.reset([{"task_id": "nothing"}] * 2)
 
 
+@pytest.mark.slow
 def test_the_prompt_of_the_paper() -> None:
     envs = VerlAgentManager("alfworld", tasks=1, prompt="verl-agent")
     text = envs.reset()[0]["text"][0]

@@ -291,6 +291,7 @@ def test_a_build_killed_at_any_moment_leaves_no_half_index(
     assert event > 10 and complete >= 1 and names(tmp_path) == ["i"]
 
 
+@pytest.mark.slow
 def test_a_replacement_killed_at_any_moment_loses_no_index(tmp_path: Path, kill: Kill) -> None:
     folder = tmp_path / "i"
     build_index(passages(), folder)

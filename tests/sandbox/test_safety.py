@@ -658,6 +658,7 @@ def test_a_snapshot_writes_through_no_link_of_its_own(safe: Sandbox, tmp_path: P
     assert not (tmp_path / "escaped").exists()
 
 
+@pytest.mark.slow
 def test_the_tree_is_the_same_after_a_hundred_episodes(safe: Sandbox, tree: Path) -> None:
     def state() -> list[tuple[str, int, int, bytes]]:
         return [

@@ -38,6 +38,7 @@ CHAINS = ("difficulty=easy", "topk=1", "size=400")
 """Questions of one to five hops."""
 
 
+@pytest.mark.slow
 def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
     out = tmp_path / "run"
     small = {**SMALL, "env": "search", "horizon": "3,4,6", "rl.turn-tokens": 8, "out": out}

@@ -305,6 +305,7 @@ def test_reinforcement_changes_the_weights(finished):
     assert rows(finished)["trained"] != rows(finished)["warm-start"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_run(finished, tmp_path):
     train(toy_runs.config(tmp_path / "again"), Display(quiet=True))
     assert toy_runs.metrics(tmp_path / "again") == toy_runs.metrics(finished)

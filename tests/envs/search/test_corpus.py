@@ -98,6 +98,7 @@ def test_splits_have_universes_of_their_own_or_share_one(cache: Path) -> None:
     assert env.tasks.name == "search/easy-1000-0-shared"
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_make_one_index(tmp_path: Path) -> None:
     env = {**os.environ, "AGENTGYM_CACHE": str(tmp_path), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", PLAY]

@@ -9,6 +9,7 @@ import pytest
 from agentgym.errors import ConfigurationError
 from agentgym.registration import family
 from tests.toy import TOY_ID
+from tests.trainers.model_files.tiny_gguf import write_gguf
 from trainers.cli import parse_config
 from trainers.config import model_choices
 from trainers.config.command import read_flags
@@ -152,3 +153,14 @@ def test_what_the_tables_hold_are_fields_of_the_defaults() -> None:
         defaults_for("mathpython", {}).steps
         != defaults_for("mathpython", {}, pretrained=True).steps
     )
+
+
+def test_a_file_is_counted_before_its_conversion_as_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
+    model = str(write_gguf(tmp_path / "small.gguf"))
+    rates = [resolved("--env=mathpython", model=model).config.rl.learning_rate]
+    model_choices._count_weights.cache_clear()
+    rates += [resolved("--env=mathpython", model=model).config.rl.learning_rate]
+    assert rates == [2e-4, 2e-4]

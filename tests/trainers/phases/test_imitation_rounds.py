@@ -116,6 +116,7 @@ def test_rounds_act_and_go_on_where_they_were_killed(tmp_path, monkeypatch):
         assert toy_runs.by_phase(folder)["imitation"] == toy_runs.by_phase(self_taught)["imitation"]
 
 
+@pytest.mark.slow
 def test_a_round_of_ones_own_successes_begins_with_the_warm_start_each_time(tmp_path, monkeypatch):
     """DAgger goes on from the round before instead."""
     loaded: list[str] = []

@@ -116,6 +116,7 @@ def test_half_an_export_is_made_again(run):
     assert AutoModelForCausalLM.from_pretrained(merged)
 
 
+@pytest.mark.slow
 def test_a_whole_model_has_nothing_to_merge(finished, tmp_path, capsys):
     run = shutil.copytree(finished, tmp_path / "run")
     assert resume(run, "--export=merged") == 0

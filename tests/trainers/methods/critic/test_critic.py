@@ -73,6 +73,7 @@ def train_without_critic(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return train
 
 
+@pytest.mark.slow
 def test_with_nothing_expected_every_estimate_trains_as_the_return_to_go(train_without_critic):
     """At lambda 1, over four updates whose ratios move away from 1."""
     to_go = replace(PPO, terms=(Term(RewardToGo()),))

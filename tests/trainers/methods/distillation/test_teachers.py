@@ -156,6 +156,7 @@ def test_a_teacher_with_adapters_scores_with_them(tmp_path):
     torch.testing.assert_close(with_adapters, with_merged, rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_student_comes_closer_to_its_teacher(tmp_path):
     trainer = student(
         tmp_path, DISTILL, partial(ModelTeacher, tiny_policy.model(seed=2), 16),

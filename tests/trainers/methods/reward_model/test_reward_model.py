@@ -91,6 +91,7 @@ def train_once(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return train
 
 
+@pytest.mark.slow
 @each_size
 def test_while_it_pays_nothing_the_policy_is_grpos_to_the_bit(size, train_once, tmp_path):
     """It learns all the same, and afterwards what it pays acts."""
