@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.studies.runner.measures import count_differences, held_out, minus
 from benchmarks.studies.runner.study import Arm, Pilot, Runs, Study
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.presets import DEFAULT, PRESETS, SERVES
+from trainers.algorithms.presets import DEFAULT, PRESETS, served
 from trainers.multirun.played import PlayedRun
 
 PILOT = 100
@@ -59,7 +59,7 @@ SIZES: Mapping[str, str] = {
 
 def alone(preset: Preset) -> bool:
     """Return whether a preset runs without workers, a judge and an agent."""
-    return not (preset.missing(SERVES) or preset.left_out or preset.worker_turns) and (
+    return not (preset.missing(served(preset)) or preset.left_out or preset.worker_turns) and (
         preset.name != "lightning"
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from benchmarks.tables.formats import Table
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.presets import PRESETS, SERVES
+from trainers.algorithms.presets import PRESETS, served
 from trainers.config.describe import parts_in_words
 
 EVERY = "tests/trainers/grpo/test_preset_parts.py"
@@ -31,7 +31,7 @@ PROOFS: Mapping[str, str] = {
     "istar": "tests/trainers/methods/reward_model/test_doors.py",
     **dict.fromkeys(
         ("on-policy-distillation", "self-distillation"),
-        "tests/trainers/methods/distillation/test_doors.py",
+        "tests/trainers/methods/distill/test_doors.py",
     ),
     "matpo": "tests/trainers/test_delegation_doors.py",
 }
@@ -65,6 +65,6 @@ def _title(preset: Preset) -> str:
 
 def _lacks(preset: Preset) -> str:
     """Return what prevents a preset from running alone."""
-    needs = [need.description for need in preset.missing(SERVES)]
+    needs = [need.description for need in preset.missing(served(preset))]
     omits = [f"leaves out {preset.omits}"] if preset.omits else []
     return ", ".join([*needs, *preset.left_out, *omits]) or "nothing"

@@ -22,7 +22,7 @@ from tests.rewards.judging import judging
 from tests.trainers import toy_runs
 from trainers.algorithms.filters import JUDGE_REJECT, FlaggedTurns
 from trainers.algorithms.needs import JUDGE
-from trainers.algorithms.presets import PRESETS, SERVES
+from trainers.algorithms.presets import PRESETS, served
 from trainers.cli import main
 from trainers.config.resolve import resolve
 from trainers.grpo.advantages import assign_credit
@@ -199,8 +199,8 @@ def test_erpo_wants_a_judge_of_episodes() -> None:
     assert erpo.filters[0] == FlaggedTurns(JUDGE_REJECT, in_baseline=False)
     alone = replace(erpo, beyond=())
     with pytest.raises(ConfigurationError, match=r"--reward-hooks judge_mask:model=NAME,url=URL"):
-        alone.require(SERVES)
-    alone.require((*SERVES, JUDGE))
+        alone.require(served(alone))
+    alone.require((*served(alone), JUDGE))
 
 
 def test_a_preset_file_that_masks_wants_a_judge_too(tmp_path: Path) -> None:

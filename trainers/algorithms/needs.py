@@ -15,22 +15,24 @@ class Need(str):
     Args:
         name: Its name.
         description: What must be available, in words.
+        method: Name of the method that provides it; empty: the trainer or the run does.
     """
 
-    __slots__ = ("description",)
+    __slots__ = ("description", "method")
     description: str
+    method: str
 
-    def __new__(cls, name: str, description: str) -> Need:
+    def __new__(cls, name: str, description: str, method: str = "") -> Need:
         """Make a string with a description."""
         need = super().__new__(cls, name)
-        need.description = description
+        need.description, need.method = description, method
         return need
 
 
 REFERENCE = Need("reference", "a frozen reference policy that fills aux['logp_ref']")
 JUDGE = Need("judge", "a judge of episodes: --reward-hooks judge_mask:model=NAME,url=URL")
 """Fulfilled by a reward hook."""
-REFILL = Need("refill", "further groups, to replace those without a learning signal")
+REFILL = Need("refill", "further groups, to replace those without a learning signal", "refill")
 
 
 def needs_of(parts: Iterable[object]) -> tuple[Need, ...]:

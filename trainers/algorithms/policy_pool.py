@@ -12,7 +12,9 @@ from typing import ClassVar
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.needs import Need
 
-POLICY_POOL = Need("policy_pool", "an engine that can also generate with stale weights")
+POLICY_POOL = Need(
+    "policy_pool", "an engine that can also generate with stale weights", "cross_policy"
+)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Key, Term, Whiten
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import Filter, TopVariance, ZeroVariance
-from trainers.algorithms.gae import ValueSignal
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.needs import REFILL, Need, needs_of
 from trainers.algorithms.policy_pool import PolicyPool
@@ -112,12 +111,6 @@ class Preset:
         signals = [term.signal for term in self.terms]
         needs = needs_of([*signals, self.loss, *self.filters, self.pool, self.branching])
         return (*needs, REFILL) if self.refill else needs
-
-    @property
-    def value_signal(self) -> ValueSignal | None:
-        """The signal that reads a critic's values, or None."""
-        signals = (term.signal for term in self.terms)
-        return next((signal for signal in signals if isinstance(signal, ValueSignal)), None)
 
     @property
     def left_out(self) -> tuple[str, ...]:

@@ -6,48 +6,77 @@ rejects it and lists what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.core_presets import CORE_PRESETS, TURN_LOO
-from trainers.algorithms.needs import REFERENCE
+from trainers.algorithms.needs import REFERENCE, Need
 from trainers.algorithms.preset import Preset
-from trainers.methods.table import methods
+from trainers.methods.table import get_method, method_names, methods
 from trainers.program_name import program_name
 
 DEFAULT = TURN_LOO.name
 """Name of the default preset."""
-SERVES = (
-    REFERENCE,
-    *(need for method in methods() if method.provides is None for need in method.needs),
-)
-"""Requirements of presets that the trainer meets under any settings."""
+_CORE: Mapping[str, Preset] = {preset.name: preset for preset in CORE_PRESETS}
 
 
-def _in_order() -> Iterator[Preset]:
-    """Yield the presets; a method's presets follow the preset that the method names."""
-    names = {preset.name for preset in CORE_PRESETS}
-    for preset in CORE_PRESETS:
-        yield preset
-        for method in methods():
-            yield from method.presets.get(preset.name, ())
-    for method in methods():
-        for name, presets in method.presets.items():
-            if name not in names:
-                yield from presets
+class _Presets(Mapping[str, Preset]):
+    """Every preset by name, looked up without importing more methods than necessary."""
+
+    def __getitem__(self, name: str) -> Preset:
+        if name in _CORE:
+            return _CORE[name]
+        for method in map(get_method, method_names()):
+            for preset in chain(*method.presets.values()) if method else ():
+                if preset.name == name:
+                    return preset
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_names())
+
+    def __len__(self) -> int:
+        return len(_names())
 
 
-PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in _in_order()})
+PRESETS: Mapping[str, Preset] = _Presets()
 """Every preset by name."""
 
 
-def runnable(available: Collection[str] = SERVES) -> list[str]:
-    """Return the names of the presets that can be run in full, in alphabetical order."""
+@cache
+def _names() -> Sequence[str]:
+    """Return the names of the presets; those of a method follow the preset that it names."""
+    brought = [item for method in methods() for item in method.presets.items()]
+    listed = []
+    for core in CORE_PRESETS:
+        listed += [core, *chain(*(presets for before, presets in brought if before == core.name))]
+    listed += chain(*(presets for before, presets in brought if before not in _CORE))
+    return [preset.name for preset in listed]
+
+
+def served(preset: Preset) -> list[Need]:
+    """Return the needs of a preset that the trainer meets under any settings."""
+    return [need for need in preset.needs if need == REFERENCE or _provides(need.method)]
+
+
+def _provides(name: str) -> bool:
+    """Whether there is a method of a name, which needs no settings to provide what it serves."""
+    method = get_method(name)
+    return method is not None and method.provides is None
+
+
+def runnable(available: Collection[str] = ()) -> list[str]:
+    """Return the names of the presets that run in full, in alphabetical order.
+
+    Args:
+        available: Needs that the run meets besides those that the trainer always does.
+    """
     return sorted(
         name
         for name, preset in PRESETS.items()
-        if not preset.missing(available) and not preset.left_out
+        if not preset.missing((*served(preset), *available)) and not preset.left_out
     )
 
 

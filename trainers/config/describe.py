@@ -14,7 +14,7 @@ from agentgym.support.nested import flat
 from agentgym.support.terminal import cell
 from trainers import processes
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.presets import PRESETS, SERVES
+from trainers.algorithms.presets import PRESETS, served
 from trainers.config.config_file import RESOLVED, stored_settings
 from trainers.config.family_defaults import ENOUGH
 from trainers.config.layers import DEFAULT, FILE, FLAG
@@ -159,7 +159,7 @@ def describe_preset(preset: Preset) -> Iterator[str]:
     yield f"  arXiv: {preset.arxiv or '-'}"
     yield "  parts:"
     yield from (f"    {part}" for part in parts_in_words(preset))
-    lacks = [need.description for need in preset.missing(SERVES)] + list(preset.left_out)
+    lacks = [need.description for need in preset.missing(served(preset))] + list(preset.left_out)
     if lacks:
         yield f"  lacks: {', '.join(lacks)}"
     else:

@@ -23,7 +23,7 @@ from agentgym.registration import making
 from agentgym.rewards import JudgeMask
 from trainers.algorithms.needs import JUDGE
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.presets import SERVES
+from trainers.algorithms.presets import served
 from trainers.config.budget import Budget, parse_budget
 from trainers.config.config_file import check_no_secret_is_missing
 from trainers.config.default_layers import (
@@ -239,7 +239,7 @@ def _preset(config: TrainConfig) -> Preset:
     for method in methods():
         preset = method.change_preset(preset, config)
     # What the environments' hooks and a method's own settings have to name is checked later.
-    preset.require((JUDGE, *SERVES, *(need for method in methods() for need in method.needs)))
+    preset.require((JUDGE, *served(preset), *(need for m in methods() for need in m.needs)))
     return preset
 
 
@@ -248,7 +248,7 @@ def _check_needs(config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv
     masked = all(JudgeMask.name in [hook.name for hook in env.judges] for env in envs)
     named = [m for m in methods() if m.provides is not None and m.provides(preset, config)]
     provided = [need for method in named for need in method.needs]
-    preset.require((*SERVES, *[JUDGE] * masked, *provided))
+    preset.require((*served(preset), *[JUDGE] * masked, *provided))
 
 
 # -- defaults --------------------------------------------------------------------------------------

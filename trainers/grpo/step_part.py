@@ -43,7 +43,7 @@ from trainers.grpo.step_plan import StepPlan
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.step_tokens import StepTokens
 from trainers.methods.method import Method
-from trainers.methods.table import methods
+from trainers.methods.table import get_method, method_names
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.rollout_part import RolloutPart
@@ -290,11 +290,10 @@ def make_parts(makers: Mapping[str, MakeStepPart], context: StepContext) -> list
     Raises:
         NotSupported: DeepSpeed would train the policy while a part has it wait.
     """
-    needs = set(context.preset.needs)
-    served = {**part_makers(context.preset, without=makers), **makers}
-    unused = {m.name for m in methods() if m.needs and needs.isdisjoint(m.needs)}
-    names = dict.fromkeys([*(method.name for method in methods()), *served])
-    parts = [served[name](context) for name in names if name in served and name not in unused]
+    preset = context.preset
+    served = {**part_makers(preset, without=makers), **makers}
+    names = [*filter(served.__contains__, dict.fromkeys([*method_names(), *served]))]
+    parts = [served[name](context) for name in names if _reads(preset, get_method(name))]
     warmup = max((part.warmup_steps for part in parts), default=0)
     if warmup and context.accelerator.distributed_type == DistributedType.DEEPSPEED:
         raise NotSupported(
@@ -312,25 +311,28 @@ def part_makers(
 
     Args:
         preset: The preset.
-        run: The ``ResolvedRun`` whose settings they have; None: the defaults.
+        run: The ``ResolvedRun`` whose settings they have, and may ask for further methods; None:
+            the defaults.
         policy: The ``LoadedPolicy`` of the run.
         without: Names of methods that are left out.
     """
+    needed = {need.method for need in preset.needs}
+    names = [name for name in method_names() if name not in without]
+    used = [method for name in names if run or name in needed if (method := get_method(name))]
     makers = {
         method.name: resolve_name(method.step_part)(run, policy)
-        for method in methods()
-        if method.step_part and method.name not in without and _acts(method, preset, run)
+        for method in used
+        if method.step_part
+        if (_reads(preset, method) if method.needs else method.used is None or method.used(run))
     }
     return {name: make for name, make in makers.items() if make is not None}
 
 
 def needs_served(names: Collection[str]) -> list[Need]:
     """Return the needs of presets that methods of these names serve."""
-    return [need for method in methods() if method.name in names for need in method.needs]
+    return [need for name in names if (method := get_method(name)) for need in method.needs]
 
 
-def _acts(method: Method, preset: Preset, run: object) -> bool:
-    """Return whether a method may do something in a step; one may say so itself."""
-    if method.needs:
-        return not {*method.needs}.isdisjoint(preset.needs)
-    return method.used is None or (run is not None and method.used(run))
+def _reads(preset: Preset, method: Method | None) -> bool:
+    """Return whether a preset reads what a method serves, if that is what the method is for."""
+    return method is None or not method.needs or not {*method.needs}.isdisjoint(preset.needs)

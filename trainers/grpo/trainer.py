@@ -51,7 +51,7 @@ from agentgym.conversation import Prompt
 from trainers.algorithms.loss import GAP_MEAN
 from trainers.algorithms.needs import JUDGE
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.presets import SERVES, get_preset
+from trainers.algorithms.presets import get_preset, served
 from trainers.algorithms.schedule import Constant, Schedule
 from trainers.grpo.advantages import (
     GAP_MAX,
@@ -196,7 +196,7 @@ class MultiTurnTrainer(BatchTrainer):
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
         # Whether there is a judge, only the run knows.
-        self.preset.require((*SERVES, JUDGE, *needs_served(parts or {})))
+        self.preset.require((*served(self.preset), JUDGE, *needs_served(parts or {})))
         self.schedule = Constant(horizon) if isinstance(horizon, int) else horizon
         self.horizon = 0
         self.full_horizon, self.group_size = full_horizon, group_size or args.num_generations

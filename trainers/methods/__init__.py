@@ -7,6 +7,6 @@ To add one, touch these files:
 
 - a folder ``trainers/methods/NAME`` with a ``METHOD`` in its ``method.py``, and its name in
   ``BUILT_IN`` of ``trainers/methods/table.py``
-- for a method of your own: none, name a ``Method`` as an entry point of the group
-  ``agentgym.methods`` in your package
+- for a method of your own: none, name a ``Method`` as an entry point of its name, of the group
+  ``agentgym.methods``, in your package
 """

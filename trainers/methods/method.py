@@ -84,9 +84,10 @@ class Method:
     """
 
     name: str
-    """Its name; that of its section of settings too: ``--NAME.*``, with ``-`` for ``_``."""
+    """Its name; that of its entry point and of its section of settings too: ``--NAME.*``, with
+    ``-`` for ``_``."""
     needs: tuple[Need, ...] = ()
-    """What its parts of presets need, which this method provides."""
+    """What its parts of presets need, which this method provides; each has its name."""
     start_settings: Collection[str] = ()
     """Settings of the section that already change the warm start or its evaluation."""
     used: Callable[[Any], bool] | None = None

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.trainers.algorithms.helpers import batches, pack, take
 from trainers.algorithms.advantage import Term, Whiten, advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.gae import GAE
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.signals import EpisodeReturn, KLToGo, RewardToGo, Solved, StepReward
+from trainers.methods.critic.gae import GAE
 from trainers.methods.reward_model.credit import Implicit
 from trainers.methods.turn_critic.credit import QMinusV
 

@@ -14,8 +14,8 @@ import pytest
 
 from trainers.algorithms.advantage import Term, Whiten, advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.gae import GAE
 from trainers.algorithms.presets import get_preset
+from trainers.methods.critic.gae import GAE
 
 
 class Padded(NamedTuple):

@@ -15,14 +15,14 @@ from tests.trainers.algorithms.loss_reference import loss_coefficients
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import JUDGE_REJECT, apply_filters
-from trainers.algorithms.gae import GAE
 from trainers.algorithms.needs import JUDGE
 from trainers.algorithms.preferences import Preference
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.presets import DEFAULT, PRESETS, SERVES, get_preset, runnable
+from trainers.algorithms.presets import DEFAULT, PRESETS, get_preset, runnable, served
 from trainers.algorithms.shaping import shape_rewards
 from trainers.algorithms.signals import KLToGo
-from trainers.methods.distillation.credit import TEACHER, ReverseKL
+from trainers.methods.critic.gae import GAE
+from trainers.methods.distill.credit import TEACHER, ReverseKL
 from trainers.methods.reward_model.credit import Implicit
 from trainers.methods.turn_critic.credit import QMinusV, TurnPreference
 
@@ -108,10 +108,16 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 def test_runnable_presets_are_those_that_are_carried_out_whole() -> None:
     beyond = {"erpo", "on-policy-distillation", "self-distillation"}
     assert runnable() == sorted(EXPECTED - beyond)
-    assert runnable((*SERVES, JUDGE, TEACHER)) == sorted(EXPECTED)
-    assert "erpo" in runnable((*SERVES, JUDGE))
-    assert "on-policy-distillation" in runnable((*SERVES, TEACHER))
-    assert "grpo" not in runnable([])
+    assert runnable((JUDGE, TEACHER)) == sorted(EXPECTED)
+    assert "erpo" in runnable([JUDGE])
+    assert "on-policy-distillation" in runnable([TEACHER])
+
+
+def test_the_trainer_meets_the_needs_whose_method_takes_no_settings() -> None:
+    assert served(get_preset("grpo")) == ["reference"] == [*get_preset("grpo").missing([])]
+    assert served(get_preset("mt-ppo")) == ["critic", "reference"]
+    assert served(get_preset("erpo")) == ["refill"]
+    assert served(get_preset("on-policy-distillation")) == []
 
 
 def test_an_invalid_turn_costs_what_the_run_says_and_only_once() -> None:

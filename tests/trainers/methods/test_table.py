@@ -19,7 +19,7 @@ from tests.trainers.toy_runs import ROOT
 from trainers.algorithms.presets import PRESETS
 from trainers.methods import table
 from trainers.methods.method import Method, section_of
-from trainers.methods.table import BUILT_IN, GROUP, methods
+from trainers.methods.table import BUILT_IN, GROUP, get_method, method_names, methods
 
 OWN = {
     "own_method.py": '''
@@ -34,7 +34,7 @@ from trainers.config.field_types import NotNegative
 from trainers.config.layers import DEFAULT, Layer
 from trainers.methods.method import Method, section_of
 
-CLOCK = Need("clock", "a clock")
+CLOCK = Need("clock", "a clock", "clock")
 
 
 @dataclass(frozen=True)
@@ -190,8 +190,8 @@ class Point:
 
     value = "own:METHOD"
 
-    def __init__(self, method: object) -> None:
-        self.name, self._method = "own", method
+    def __init__(self, name: str, method: object) -> None:
+        self.name, self._method = name, method
 
     def load(self) -> object:
         """Return what it names."""
@@ -201,14 +201,46 @@ class Point:
 @pytest.mark.parametrize(
     ("method", "sentence"),
     [
-        ("no method", "to name a trainers.methods.method.Method, got 'no method'"),
-        (Method(name="critic", trust={"x": PLAIN}), "got 'critic', which is taken"),
+        ("no method", "a trainers.methods.method.Method of the same name, got 'no method'"),
+        (Method(name="critic", trust={"x": PLAIN}), "of the same name, got Method(name='critic'"),
     ],
 )
 def test_an_entry_point_that_names_no_new_method_is_refused(
     monkeypatch: pytest.MonkeyPatch, method: object, sentence: str
 ) -> None:
-    monkeypatch.setattr(table, "entry_points", lambda group: [Point(method)])
+    monkeypatch.setattr(table, "entry_points", lambda group: [Point("own", method)])
+    monkeypatch.setattr(table, "_entries", table._entries.__wrapped__)
     with pytest.raises(ConfigurationError, match="the entry point own = own:METHOD") as refused:
-        table.methods.__wrapped__()
+        table.get_method.__wrapped__("own")
     assert sentence in str(refused.value)
+
+
+def test_an_entry_point_whose_name_is_taken_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "entry_points", lambda group: [Point("critic", None)])
+    with pytest.raises(ConfigurationError, match="got 'critic', which is taken"):
+        table._entries.__wrapped__()
+
+
+def test_every_method_has_the_name_that_its_needs_and_the_table_have() -> None:
+    assert method_names()[: len(BUILT_IN)] == BUILT_IN
+    for method in methods():
+        assert all(need.method == method.name for need in method.needs)
+        assert get_method(method.name) is method
+    assert get_method("") is get_method("none") is None
+
+
+@pytest.mark.parametrize(
+    ("preset", "imported"),
+    [("turn-loo", []), ("grpo", []), ("agentrl", ["async_rollouts", "cross_policy"])],
+)
+def test_a_preset_imports_no_methods_behind_its_own(preset: str, imported: list[str]) -> None:
+    code = f"""
+import sys
+from trainers.algorithms.presets import get_preset, served
+preset = get_preset({preset!r})
+preset.require(served(preset))
+print([name.split(".")[2] for name in sys.modules if name.endswith(".method")
+       and name.count(".") == 3 and name.startswith("trainers.methods.")])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(imported)

@@ -27,7 +27,6 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-from trainers.algorithms.gae import explained_variance, value_targets
 from trainers.grpo.advantages import Credit
 from trainers.grpo.forward import Scores
 from trainers.grpo.objective import value_errors
@@ -40,6 +39,7 @@ from trainers.grpo.step_part import (
     StepRows,
 )
 from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
+from trainers.methods.critic.gae import ValueSignal, explained_variance, value_targets
 from trainers.methods.critic.settings import CriticConfig
 from trainers.methods.method import section_of
 from trainers.rollouts.engines.policy_weights import base_model
@@ -85,9 +85,9 @@ class Critic(StepPart):
 
     def __init__(self, context: StepContext, settings: CriticSettings) -> None:
         self.settings, self._passes = settings, context.passes
-        self._loss, signal = context.preset.loss, context.preset.value_signal
-        assert signal is not None  # what reads the values
-        self._signal = signal
+        self._loss = context.preset.loss
+        signals = [term.signal for term in context.preset.terms]
+        self._signal = next(signal for signal in signals if isinstance(signal, ValueSignal))
 
     @property
     def warmup_steps(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from agentgym.trust.table import PLAIN
-from trainers.algorithms.gae import CRITIC, GAE, BiLevelGAE, TurnGAE
+from trainers.methods.critic.gae import CRITIC, GAE, BiLevelGAE, TurnGAE
 from trainers.methods.critic.presets import MT_PPO, PRESETS
 from trainers.methods.critic.settings import (
     CriticConfig,

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.filters import TopVariance
-from trainers.algorithms.gae import GAE
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.shaping import INVALID, FlagPenalty
+from trainers.methods.critic.gae import GAE
 
 _PPO = Loss(high=0.2, value_clip=0.5)
 _STARPO_S = Loss(aggregation="seq-mean-token-mean", entropy=1e-3, value_clip=0.5)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.gae import CRITIC, GAE, BiLevelGAE, TurnGAE
 from trainers.algorithms.loss import ValueTargets
 from trainers.algorithms.preset import Preset
 from trainers.config.field_types import (
@@ -22,6 +21,7 @@ from trainers.config.field_types import (
     strict,
 )
 from trainers.config.layers import DEFAULT, Layer
+from trainers.methods.critic.gae import CRITIC, GAE, BiLevelGAE, TurnGAE
 from trainers.methods.method import section_of, set_fields
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from trainers.algorithms.preset import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray
 from trainers.methods.forks.trees import fork_weights, is_copy
 
-BRANCHING = Need("branching", "environments with snapshots, to fork a rollout mid-way")
+BRANCHING = Need("branching", "environments with snapshots, to fork a rollout mid-way", "forks")
 ForkCredit = Literal["soft", "hard", "tree"]
 """How tokens that several episodes share are trained:
 

@@ -10,7 +10,7 @@ from trainers.algorithms.needs import Need
 from trainers.algorithms.segments import sums
 from trainers.algorithms.signals import Signal, aux_column
 
-PRM = Need("prm", "a process reward model that fills aux['logp_prm']")
+PRM = Need("prm", "a process reward model that fills aux['logp_prm']", "reward_model")
 
 
 @dataclass(frozen=True)

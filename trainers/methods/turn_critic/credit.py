@@ -11,7 +11,9 @@ from trainers.algorithms.needs import REFERENCE, Need
 from trainers.algorithms.preferences import Preference
 from trainers.algorithms.signals import Signal, aux_column
 
-TURN_CRITIC = Need("turn_critic", "a critic of turns, which scores candidate actions of the policy")
+TURN_CRITIC = Need(
+    "turn_critic", "a critic of turns, which scores candidate actions of the policy", "turn_critic"
+)
 
 
 @dataclass(frozen=True)

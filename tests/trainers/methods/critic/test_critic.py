@@ -20,13 +20,13 @@ from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import flattened, log, make_trainer, part, same, weights
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE, value_targets
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.signals import RewardToGo
 from trainers.grpo.forward import TokenForward
 from trainers.grpo.objective import value_errors
 from trainers.methods.critic.critic import CRITIC_FILE, Critic, CriticSettings, make_critic
+from trainers.methods.critic.gae import GAE, BiLevelGAE, TurnGAE, value_targets
 from trainers.rollouts.engines.policy_weights import policy_weights
 from trainers.rollouts.trajectory import to_rows
 

@@ -15,12 +15,12 @@ from agentgym.errors import ConfigurationError
 from tests.trainers import toy_runs
 from tests.trainers.test_processes import CLOSE
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import PRESETS
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.methods.critic.critic import CRITIC_FILE
+from trainers.methods.critic.gae import GAE, BiLevelGAE, TurnGAE
 
 QUICK: dict[str, Any] = {
     "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 4,

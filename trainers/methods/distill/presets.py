@@ -5,7 +5,7 @@ from __future__ import annotations
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.preset import Preset
-from trainers.methods.distillation.credit import ReverseKL
+from trainers.methods.distill.credit import ReverseKL
 
 PRESETS = (
     Preset(

@@ -16,12 +16,12 @@ from trainers.config.resolve import ResolvedRun
 from trainers.grpo.forward import TokenForward
 from trainers.grpo.precision import weights_dtype
 from trainers.grpo.step_part import MakeStepPart, StepContext
-from trainers.methods.distillation.privileged import PlanReader
-from trainers.methods.distillation.served import ServedTeacher
-from trainers.methods.distillation.settings import CURRENT, START, DistillConfig, distillation_of
-from trainers.methods.distillation.teacher import Teacher
-from trainers.methods.distillation.teacher_names import load_tokenizer, teacher_folder
-from trainers.methods.distillation.vocabulary import check_vocabulary
+from trainers.methods.distill.privileged import PlanReader
+from trainers.methods.distill.served import ServedTeacher
+from trainers.methods.distill.settings import CURRENT, START, DistillConfig, distillation_of
+from trainers.methods.distill.teacher import Teacher
+from trainers.methods.distill.teacher_names import load_tokenizer, teacher_folder
+from trainers.methods.distill.vocabulary import check_vocabulary
 from trainers.methods.expert_plans import ExpertPlans
 from trainers.methods.method import section_of
 from trainers.models.loaded_policy import LoadedPolicy

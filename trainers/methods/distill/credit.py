@@ -14,6 +14,7 @@ TEACHER = Need(
     "teacher",
     "a teacher of its tokens: --distill.teacher NAME; the policy itself, as it was at the start, "
     "where a teacher reads the expert's plan",
+    "distill",
 )
 Privileged = Literal["none", "plan"]
 """What a teacher reads and the student does not: nothing, or the plan of the expert."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentgym.trust.table import ADDRESS, PLAIN, Entry, is_public_model
-from trainers.methods.distillation.credit import TEACHER, ReverseKL
-from trainers.methods.distillation.presets import PRESETS
-from trainers.methods.distillation.settings import (
+from trainers.methods.distill.credit import TEACHER, ReverseKL
+from trainers.methods.distill.presets import PRESETS
+from trainers.methods.distill.settings import (
     CURRENT,
     START,
     DistillConfig,
@@ -36,7 +36,7 @@ def _memory(run: ResolvedRun, shape: ModelShape, training: TrainingSetup) -> Met
     name = section_of(run.config, DistillConfig).teacher
     if name in (None, START, CURRENT):
         return MethodMemory(reference=name == START)
-    from trainers.methods.distillation.teacher_names import teacher_weights
+    from trainers.methods.distill.teacher_names import teacher_weights
 
     return MethodMemory("teacher", teacher_weights(str(name)) * training.low, ADVICE)
 
@@ -58,8 +58,8 @@ METHOD = Method(
     preset_values=values_of_distillation,
     defaults=default_teacher,
     check=check_distillation,
-    check_start="trainers.methods.distillation.teacher_names:check_teacher",
-    tokenizer="trainers.methods.distillation.teacher_names:teacher_tokenizer",
+    check_start="trainers.methods.distill.teacher_names:check_teacher",
+    tokenizer="trainers.methods.distill.teacher_names:teacher_tokenizer",
     memory=_memory,
-    step_part="trainers.methods.distillation.teachers:teacher_part",
+    step_part="trainers.methods.distill.teachers:teacher_part",
 )

@@ -23,9 +23,9 @@ from tests.trainers.grpo.test_objective import exactly
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
-from trainers.methods.distillation.credit import ReverseKL
-from trainers.methods.distillation.privileged import PlanReader
-from trainers.methods.distillation.teachers import (
+from trainers.methods.distill.credit import ReverseKL
+from trainers.methods.distill.privileged import PlanReader
+from trainers.methods.distill.teachers import (
     CurrentTeacher,
     ModelTeacher,
     PrivilegedTeacher,

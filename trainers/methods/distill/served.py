@@ -15,8 +15,8 @@ from torch import Tensor
 
 from agentgym.errors import ConfigurationError
 from trainers.grpo.tensors import sampled_mask
-from trainers.methods.distillation.teacher import Teacher
-from trainers.methods.distillation.vocabulary import refuse_vocabulary
+from trainers.methods.distill.teacher import Teacher
+from trainers.methods.distill.vocabulary import refuse_vocabulary
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure
 from trainers.rollouts.engines.vllm_client import VLLMServer

@@ -79,7 +79,7 @@ def test_a_server_that_serves_the_teacher_changes_no_weight_beyond_rounding(
 ):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from tests.trainers.methods.distillation.test_vocabulary import ScoringServer
+    from tests.trainers.methods.distill.test_vocabulary import ScoringServer
 
     folder = teacher / "checkpoints" / "trained"
     model = AutoModelForCausalLM.from_pretrained(folder).eval()

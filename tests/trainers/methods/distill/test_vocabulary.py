@@ -12,11 +12,11 @@ import torch
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.reference import forward
-from tests.trainers.methods.distillation.test_teachers import DISTILL, student
+from tests.trainers.methods.distill.test_teachers import DISTILL, student
 from tests.trainers.rollouts.engines.standin_server import StandIn
-from trainers.methods.distillation.served import ServedTeacher
-from trainers.methods.distillation.teacher_names import teacher_folder
-from trainers.methods.distillation.vocabulary import check_vocabulary
+from trainers.methods.distill.served import ServedTeacher
+from trainers.methods.distill.teacher_names import teacher_folder
+from trainers.methods.distill.vocabulary import check_vocabulary
 from trainers.rollouts.engines.failure import EngineFailure
 from trainers.rollouts.trajectory import Row, to_rows
 

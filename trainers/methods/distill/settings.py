@@ -13,7 +13,7 @@ from trainers.algorithms.filters import ZeroVariance
 from trainers.algorithms.preset import Preset
 from trainers.config.field_types import NotNegative, strict
 from trainers.config.layers import PRESET, Layer
-from trainers.methods.distillation.credit import Privileged, ReverseKL
+from trainers.methods.distill.credit import Privileged, ReverseKL
 from trainers.methods.method import section_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.trainers.algorithms.helpers import batches, pack
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.gae import (
+from trainers.algorithms.signals import RewardToGo
+from trainers.methods.critic.gae import (
     GAE,
     BiLevelGAE,
     TurnGAE,
@@ -20,7 +21,6 @@ from trainers.algorithms.gae import (
     explained_variance,
     value_targets,
 )
-from trainers.algorithms.signals import RewardToGo
 
 ESTIMATES = [GAE, TurnGAE, BiLevelGAE]
 every_estimate = pytest.mark.parametrize("estimator", ESTIMATES, ids=lambda e: e.__name__)

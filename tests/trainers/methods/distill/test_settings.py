@@ -17,7 +17,7 @@ from trainers.algorithms.presets import PRESETS
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_values import values_of_preset
 from trainers.config.resolve import ResolvedRun, resolve
-from trainers.methods.distillation.credit import ReverseKL
+from trainers.methods.distill.credit import ReverseKL
 
 HOUSE, GRPO = PRESETS["turn-loo"], PRESETS["grpo"]
 ALONE = PRESETS["on-policy-distillation"]

@@ -9,8 +9,8 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.text_lines import error_line
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.methods.distillation.settings import CURRENT, START, DistillConfig, distillation_of
-from trainers.methods.distillation.vocabulary import check_vocabulary
+from trainers.methods.distill.settings import CURRENT, START, DistillConfig, distillation_of
+from trainers.methods.distill.vocabulary import check_vocabulary
 from trainers.methods.method import section_of
 from trainers.model_files.adapter_folder import base_of, has_adapters
 from trainers.model_files.source import MODEL_NAMES, model_folder, problem_of

@@ -18,7 +18,7 @@ from trainers.algorithms.needs import REFERENCE, Need
 from trainers.algorithms.segments import BoolArray, FloatArray, reverse_scan, sums
 from trainers.algorithms.signals import Signal, aux_column
 
-CRITIC = Need("critic", "a value model that fills Batch.values")
+CRITIC = Need("critic", "a value model that fills Batch.values", "critic")
 
 
 @runtime_checkable
