@@ -274,7 +274,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
                 valid=outcome.valid,
                 done=not self._running,
                 success=outcome.success,
-                details=outcome.details,
+                details=info["details"],
                 response=action,
             )
             if self.hooks.judged:

@@ -95,7 +95,8 @@ class TurnReward(Protocol):
 
     The weight is any finite number; a negative weight turns a bonus into a cost. A hook that reads
     ``context.details`` may list its required keys in an attribute ``needs``; environments that do
-    not report them at every step then reject the hook. An attribute ``reads_state`` may list which
+    not report them at every step then reject the hook. Facts of some turns only, such as the scores
+    of an answer, are read with ``context.details.get``. An attribute ``reads_state`` may list which
     values of `COSTLY` the hook reads; without it, both are computed. An empty list makes episodes
     faster, because the expert is not queried.
     """

@@ -148,6 +148,9 @@ def hashed(state: str) -> str:
     return hashlib.blake2b(state.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
+UNKNOWN = -1
+"""``info["oracle_turns"]`` where nobody knows it. An int like all others: Gymnasium's vector
+environments make an array of each entry, whose type is that of the first value."""
 Source = tuple[
     Task, int, int, bool, bool, float, StopReason, MaybeLater[int | None],
     dict[str, Any], str, Language, MaybeLater[Sequence[str]], MaybeLater[str],
@@ -182,7 +185,7 @@ ENTRIES: Mapping[str, Callable[[Source], Any]] = {
     "success": itemgetter(4),
     "score": itemgetter(5),
     "stop_reason": lambda source: source[6].value,
-    "oracle_turns": lambda source: read(source[7]),
+    "oracle_turns": lambda source: UNKNOWN if (left := read(source[7])) is None else left,
     "details": itemgetter(8),
     "trailing_text": itemgetter(9),
     "admissible_actions": _offered,
@@ -209,10 +212,13 @@ KEYS: Mapping[str, str] = {
     "stop_reason": (
         "Why the episode ended (success, failure, answer, horizon, error, ...); empty until then."
     ),
-    "details": "Facts of the family about the turn; `reason` is why an action was invalid.",
+    "details": (
+        "Facts of the family about the turn, those that are known; `reason` is why an action was "
+        "invalid."
+    ),
     "reward_terms": "Named parts of the reward, which sum to it.",
     "state_key": "Hash of the state, by which GiGPO groups equal states.",
-    "oracle_turns": "Turns that the demonstrator still needs; None if unknown.",
+    "oracle_turns": f"Turns that the demonstrator still needs; {UNKNOWN} if unknown.",
     "oracle_action": "The solver's next action; with `expose_oracle=True`.",
     "goal": "The instruction; at a reset only.",
     "tools": "The actions as OpenAI tools; at a reset only.",
@@ -223,3 +229,9 @@ KEYS: Mapping[str, str] = {
     "verdicts": "Verdicts of judges, or why one is missing; with hooks that ask a model.",
 }
 """Every key of ``info``, with its description."""
+
+
+def known_turns(info: Mapping[str, Any]) -> int | None:
+    """Return ``info["oracle_turns"]``, or None where it is not known."""
+    turns: int = info["oracle_turns"]
+    return None if turns == UNKNOWN else turns

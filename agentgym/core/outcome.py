@@ -128,9 +128,9 @@ class Outcome:
     terms: Mapping[str, float] | None = None
     """Named parts that sum to the reward; ``{"task": reward}`` by default."""
     details: Mapping[str, Any] | None = None
-    """JSON-safe facts about the turn, for ``info["details"]``. The key ``"reason"`` holds why an
-    action was invalid, if the observation cannot say so because it must keep the original's
-    words."""
+    """JSON-safe facts about the turn, for ``info["details"]``; None for what is not known, which is
+    left out there. The key ``"reason"`` holds why an action was invalid, if the observation cannot
+    say so because it must keep the original's words."""
     truncated: bool = False
     """Whether a limit of the world itself ended the episode; ignored if ``terminated``."""
 

@@ -88,13 +88,16 @@ def checked_terms(owner: object, terms: object) -> dict[str, float]:
 
 
 def checked_details(owner: object, details: Any) -> dict[str, Any]:
-    """Validate and return the facts about a turn.
+    """Validate the facts about a turn and return those that are known.
+
+    A fact that is None is left out: an entry of ``info`` that changed its type from turn to turn
+    would break Gymnasium's vector environments, which give an entry that is missing a mask.
 
     Raises:
         EnvFailure: The value is not a mapping.
     """
     if isinstance(details, Mapping):
-        return dict(details)
+        return {key: value for key, value in details.items() if value is not None}
     raise _wrong(owner, "details", "a mapping of names to JSON-safe values", details)
 
 

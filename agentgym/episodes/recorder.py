@@ -18,6 +18,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import RecordConstructorArgs
 
 from agentgym.core.hooks import Cost, Verdict
+from agentgym.core.info import known_turns
 from agentgym.core.outcome import episode_stop_reason
 from agentgym.episodes.records import Episode, RecordedState, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
@@ -347,7 +348,7 @@ def state_of(observation: str, info: Mapping[str, Any], potential: float) -> Rec
         score,
         potential,
         info["state_key"],
-        info["oracle_turns"],
+        known_turns(info),
         info.get("agent", ""),
         clean(info.get("agent_task", "")),
     )

@@ -29,6 +29,7 @@ import numpy as np
 
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.hooks import Cost, HookRunner, TaskReward, TurnReward, TurnState, Verdict
+from agentgym.core.info import known_turns
 from agentgym.core.outcome import StopReason, reason_words
 from agentgym.core.reward_functions import read_hooks
 from agentgym.core.tasks import canonical_json
@@ -298,7 +299,7 @@ def _state_differs(
         or _differs("score", float(state.score), float(info["score"]))
         or _differs("potential", float(state.potential), potential(env))
         or _differs("state_key", state.state_key, info["state_key"])
-        or _differs("oracle_turns", state.oracle_turns, info["oracle_turns"])
+        or _differs("oracle_turns", state.oracle_turns, known_turns(info))
         or _differs("agent", state.agent, info.get("agent", ""))
         or _differs("agent_task", state.agent_task, clean(info.get("agent_task", "")))
     )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agentgym.core.guard import Reset, Step
+from agentgym.core.info import UNKNOWN
 from agentgym.core.outcome import StopReason
 from agentgym.vector.requests import Began, SlotFailure
 
@@ -146,7 +147,7 @@ def _ended(error: str) -> dict[str, Any]:
         "success": False,
         "reward_terms": {"task": 0.0},
         "stop_reason": StopReason.ERROR.value,
-        "oracle_turns": None,
+        "oracle_turns": UNKNOWN,
         "details": {},
         "trailing_text": "",
         "error": error,

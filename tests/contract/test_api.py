@@ -3,7 +3,10 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import random
 import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -16,7 +19,7 @@ from agentgym.actions import GRAMMARS
 from agentgym.core.env import TextEnv
 from agentgym.core.spaces import UnicodeText
 from agentgym.errors import ConfigurationError, TaskNotFound
-from tests.contract.conftest import SLOW, Make, recorded, short
+from tests.contract.conftest import SLOW, Make, recorded, share, short
 from tests.contract.playing import (
     admissible_action,
     finish,
@@ -37,7 +40,7 @@ KEYS = {
     "reward_terms": dict,
     "state_key": str,
     "stop_reason": str,
-    "oracle_turns": (int, type(None)),
+    "oracle_turns": int,
     "details": dict,
     "trailing_text": str,
 }
@@ -247,6 +250,34 @@ def test_the_expert_is_shown_only_on_request(make: Make) -> None:
     assert info["oracle_action"] == env.oracle().act(observation, info)
     _, _, terminated, truncated, info = env.step(info["oracle_action"])
     assert terminated or truncated or isinstance(info["oracle_action"], str)
+
+
+def types_of(info: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path and the type of every entry, those of nested ones included."""
+    for key, value in info.items():
+        if isinstance(value, dict):
+            yield from types_of(value, f"{path}{key}.")
+        else:
+            yield path + key, type(value).__name__
+
+
+@pytest.mark.parametrize("episodes", [8, pytest.param(60, marks=pytest.mark.slow)])
+def test_an_entry_of_info_has_one_type_in_all_turns(make: Make, env_id: str, episodes: int) -> None:
+    """An array of Gymnasium's vector environments has the type of its first value."""
+    env, rng, types = make(horizon=12), random.Random(3), defaultdict[str, set[str]](set)
+    for episode in range(share(env_id, episodes)):
+        info, over, turns = env.reset(seed=episode)[1], False, 0
+        while not over:
+            by_plan = turns < 6 or episode % 2
+            shown = env.demonstrator_action() if by_plan else None
+            action = admissible_action(rng, env, info) if shown is None else shown
+            for path, name in types_of(info):
+                types[path].add(name)
+            _, _, terminated, truncated, info = env.step(action)
+            over, turns = terminated or truncated, turns + 1
+        for path, name in types_of(info):
+            types[path].add(name)
+    assert {path: names for path, names in types.items() if len(names) > 1} == {}
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)

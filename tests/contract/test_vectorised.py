@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,8 @@ from gymnasium.vector import AutoresetMode
 from agentgym.registration import FAMILIES
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.backends import BACKENDS
-from tests.contract.playing import WORDS
+from tests.contract.conftest import TURNS, share, short
+from tests.contract.playing import WORDS, admissible_action
 
 REGISTERED = [family.id for family in FAMILIES]
 
@@ -42,6 +44,21 @@ def looped(env_id: str) -> list[Any]:
     return run(gymnasium.make_vec(env_id, num_envs=2, vectorization_mode="sync"))
 
 
+def valid_actions(env_id: str, seed: int, expert: bool) -> list[str]:
+    """Play an episode with the demonstrator or with any of the actions on offer."""
+    env: Any = gymnasium.make(env_id, **short(env_id)).unwrapped
+    info, rng = env.reset(seed=seed)[1], random.Random(seed)
+    taken: list[str] = []
+    over = False
+    while not over and len(taken) < share(env_id, TURNS):
+        shown = env.demonstrator_action() if expert else None
+        taken.append(admissible_action(rng, env, info) if shown is None else shown)
+        _, _, terminated, truncated, info = env.step(taken[-1])
+        over = terminated or truncated
+    env.close()
+    return taken
+
+
 @pytest.fixture
 def expected(env_id: str) -> list[Any]:
     return looped(env_id)
@@ -51,6 +68,22 @@ def test_gymnasiums_pipes_equal_its_loop(env_id: str, expected: list[Any]) -> No
     kwargs = {"vector_kwargs": {"shared_memory": False}}
     envs = gymnasium.make_vec(env_id, num_envs=2, vectorization_mode="async", **kwargs)
     assert run(envs) == expected
+
+
+def test_valid_play_passes_gymnasiums_vector_environments(env_id: str) -> None:
+    """Their arrays have the type of the first environment's first value."""
+    plays = [valid_actions(env_id, seed, expert=seed == 3) for seed in (3, 4)]
+    turns = [*zip(*plays, strict=False)]  # of the shorter one: then it is reset
+    logs: list[list[Any]] = []
+    for mode in ("sync", "async"):
+        envs = gymnasium.make_vec(env_id, num_envs=2, vectorization_mode=mode, **short(env_id))
+        logs.append([plain(envs.reset(seed=[3, 4]))])
+        logs[-1] += [plain(envs.step(actions)) for actions in turns]
+        envs.close()
+    ours = TextVectorEnv.make(env_id, 2, autoreset_mode="NextStep", **short(env_id))
+    logs.append([plain(ours.reset(seed=[3, 4])), *(plain(ours.step(turn)) for turn in turns)])
+    ours.close()
+    assert logs[0] == logs[1] == logs[2]
 
 
 # Ray's actors run the workers of the process back end: tests/vector/test_vector.py compares them.

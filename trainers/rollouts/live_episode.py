@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from agentgym.conversation import SeenTurn
+from agentgym.core.info import known_turns
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import RecordedState
 from agentgym.episodes.recorder import FACTS, costs_of, state_of, verdicts_of
@@ -122,7 +123,8 @@ def begin(trajectory: Trajectory, observation: str, info: Info) -> None:
         str(required(info, name)) for name in ("task_id", "split", "goal")
     )
     trajectory.horizon = int(required(info, "horizon"))
-    trajectory.oracle_turns = required(info, "oracle_turns")
+    required(info, "oracle_turns")
+    trajectory.oracle_turns = known_turns(info)
     facts = info.get(FACTS, {})
     rng = facts.get("rng")
     trajectory.rng = None if rng is None else json.loads(rng)

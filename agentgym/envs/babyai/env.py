@@ -38,7 +38,7 @@ class BabyAIEnv(TextEnv[GridSession]):
         DependencyNotInstalled: minigrid is missing (``pip install -e ".[babyai]"``).
 
     One action is one step of BabyAI, so that mission, reward and end are BabyAI's. After a
-    deviation from the bot's plan, ``info["oracle_turns"]`` is None: the bot still gives the next
+    deviation from the bot's plan, ``info["oracle_turns"]`` is -1: the bot still gives the next
     action, but the length of its plan is known only at the end.
     """
 

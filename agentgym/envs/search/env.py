@@ -24,6 +24,7 @@ from agentgym.envs.search.engine.session import (
     DETAILS,
     GOLD_DETAILS,
     ON_ERROR,
+    SCORES,
     Rules,
     SearchSession,
     SearchTurn,
@@ -137,8 +138,8 @@ class SearchEnv(SessionEnv[SearchSession]):
     # -- the contract of a family ---------------------------------------------------------------
 
     def reported_details(self) -> Collection[str]:
-        """Return the keys of the details; those about evidence only where it is known."""
-        return DETAILS if self._shared.gold_known else DETAILS - GOLD_DETAILS
+        """Return the keys of every turn's details; those about evidence only where it is known."""
+        return DETAILS - SCORES - (frozenset() if self._shared.gold_known else GOLD_DETAILS)
 
     @classmethod
     def prepare(cls, members: Sequence[tuple[SearchEnv, str]]) -> None:

@@ -18,7 +18,7 @@ from agentgym.envs.session_env import SessionEnv
 from agentgym.envs.swe.baselines import BlindMutation, IssueSearch
 from agentgym.envs.swe.engine.admissible import admissible
 from agentgym.envs.swe.engine.commands import SPECS, CommandFault, SWELanguage
-from agentgym.envs.swe.engine.session import DETAILS, Rules, SWESession, SWEState, SWETurn
+from agentgym.envs.swe.engine.session import ALWAYS, Rules, SWESession, SWEState, SWETurn
 from agentgym.envs.swe.experts import EXPERTS
 from agentgym.envs.swe.experts.base import Expert
 from agentgym.envs.swe.grading import Grader
@@ -153,8 +153,8 @@ class SWEEnv(SessionEnv[SWESession]):
     # -- the contract of a family ---------------------------------------------------------------
 
     def reported_details(self) -> Collection[str]:
-        """Return the keys of ``info["details"]``."""
-        return {*DETAILS, "rows_left_out"}
+        """Return the keys that ``info["details"]`` has at every turn."""
+        return {*ALWAYS, "rows_left_out"}
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         if self._session is None:  # report a missing back end now, not at the first command

@@ -110,7 +110,7 @@ def test_the_bot_advises_whoever_has_left_its_plan(capsys: pytest.CaptureFixture
         planned = str(env.demonstrator_action())
         other = next(a for a in ("turn left", "turn right") if a != planned)
         info = env.step(other)[4]
-        assert info["oracle_turns"] is None
+        assert info["oracle_turns"] == -1
         fork = env.snapshot()
         ways = []
         for _ in range(2):  # a fork has another bot, which has seen the same

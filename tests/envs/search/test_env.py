@@ -11,7 +11,7 @@ import gymnasium
 import pytest
 
 from agentgym.envs.problem_tasks import say_who_solves
-from agentgym.envs.search.engine.session import DETAILS, GOLD_DETAILS
+from agentgym.envs.search.engine.session import DETAILS, GOLD_DETAILS, SCORES
 from agentgym.envs.search.env import SearchEnv
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
 from agentgym.retrieval import Hit, Passage
@@ -50,7 +50,7 @@ def test_an_episode_of_questions_of_ones_own(questions: Path) -> None:
     for action in ("<search>Belden mayor</search>", "search[Kit Sorrel born]"):
         _, reward, terminated, truncated, info = env.step(action)
         assert (reward, terminated, truncated) == (0.0, False, False)
-        assert set(info["details"]) == DETAILS and info["details"]["em"] is None
+        assert set(info["details"]) == DETAILS - SCORES
     assert env.potential() == info["details"]["gold_recall"] == 1.0
     _, reward, terminated, _, info = env.step("so it is finish[Harrow]!")
     assert (reward, terminated, info["success"], info["score"]) == (1.0, True, True, 1.0)
@@ -87,7 +87,7 @@ def test_a_turn_that_is_not_understood_counts(questions: Path) -> None:
         assert "only the environment writes" in observation and not info["action_valid"]
         details = info["details"]
         assert details["self_information"] and details["n_self_information"] == 1
-        assert not details["format_ok"] and set(details) == DETAILS
+        assert not details["format_ok"] and set(details) == DETAILS - SCORES
         observation, _, _, _, info = env.step("hm")
         assert observation.startswith("invalid: ") and observation.endswith("answer is accepted.")
         assert info["details"]["n_invalid"] == 2 and not info["details"]["self_information"]
@@ -299,10 +299,10 @@ def test_hooks_over_evidence_need_evidence(tmp_path: Path) -> None:
     bare = [type(question)(question.text, question.answers) for question in QUESTIONS]
     questions = write_questions(tmp_path, bare)
     env = make(questions)
-    assert set(env.reported_details()) == DETAILS - GOLD_DETAILS
+    assert set(env.reported_details()) == DETAILS - GOLD_DETAILS - SCORES
     env.reset(options=MAYOR)
     details = env.step("<search>Belden mayor</search>")[4]["details"]
-    assert details["gold_hits"] is None and details["gold_recall"] is None
+    assert GOLD_DETAILS.isdisjoint(details)
     assert env.potential() == 0.0
     from agentgym.rewards import parse_hooks
 

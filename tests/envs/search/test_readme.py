@@ -9,6 +9,7 @@ import pytest
 
 import agentgym.envs.search
 from agentgym.envs.search import env
+from agentgym.envs.search.engine.session import DETAILS
 from agentgym.envs.search.env import SearchEnv
 from agentgym.rewards import HOOKS
 from tests.envs.pages import blocks, check_arguments, check_rooms, run_snippets
@@ -31,7 +32,7 @@ def test_every_argument_is_in_the_table_with_its_default() -> None:
 
 
 def test_details_and_hooks_are_named() -> None:
-    for name in env.DETAILS:
+    for name in DETAILS:
         assert f"`{name}`" in PAGE, name
     section = PAGE.partition("## Rewards")[2].partition("\n## ")[0]
     named = {*re.findall(r"`(\w+)`", section.partition("Further hooks:")[2].partition(";")[0])}

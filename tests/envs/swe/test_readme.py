@@ -8,6 +8,7 @@ import pytest
 
 import agentgym.envs.swe
 from agentgym.envs.swe import env
+from agentgym.envs.swe.engine.session import DETAILS
 from agentgym.envs.swe.env import SWEEnv
 from tests.envs.pages import blocks, check_arguments, check_rooms, run_snippets
 from tests.envs.swe.boxed import needs_box
@@ -27,7 +28,7 @@ def test_every_argument_is_in_the_table_with_its_default() -> None:
 
 
 def test_details_are_named() -> None:
-    for name in env.DETAILS:
+    for name in DETAILS:
         assert f"`{name}`" in PAGE, name
 
 

@@ -99,7 +99,7 @@ def test_a_task_without_a_solution_has_no_expert(tmp_path: Path) -> None:
     (folder / "solution/solve.sh").unlink()
     env = opened(folder)
     _, info = env.reset(seed=0)
-    assert env.oracle_action() is None and info["oracle_turns"] is None
+    assert env.oracle_action() is None and info["oracle_turns"] == -1
     env.close()
 
 

@@ -21,12 +21,14 @@ LONGEST_QUESTION = 3000
 LAST_TURN = "Last turn: only an answer is accepted."
 
 GOLD_DETAILS = frozenset({"gold_hits", "gold_recall"})
-"""Details that are None where the evidence of a question is unknown."""
-DETAILS = GOLD_DETAILS | {
+"""Details that are left out where the evidence of a question is unknown."""
+SCORES = frozenset({"em", "subem", "f1", "f1_hotpot"})
+"""Details of the turn that ends an episode."""
+DETAILS = GOLD_DETAILS | SCORES | {
     "valid", "format_ok", "answered", "searched", "new_docs", "answer_in_obs", "answer_new",
     "repeated_query",
     "self_information", "search_failed", "n_search", "n_invalid", "n_self_information",
-    "answer_seen", "em", "subem", "f1", "f1_hotpot",
+    "answer_seen",
 }  # fmt: skip
 """Keys of :meth:`SearchSession.details`."""
 

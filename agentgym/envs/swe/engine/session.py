@@ -30,12 +30,13 @@ from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost
 
 MOST_LISTED = 50
 """Maximum length of a list in the details."""
-DETAILS = frozenset({
-    "changed", "ignored", "exit_code", "timed_out", "verdict", "fixed", "unfixed", "broken",
-    "tampered", "suspicious", "grading", "evidence", "blinded", "held_out", "held_out_seed",
-    "cheated",
-})  # fmt: skip
-"""Keys of :meth:`SWESession.details`."""
+ALWAYS = frozenset({"changed", "ignored", "timed_out"})
+"""Details of every turn."""
+DETAILS = ALWAYS | {
+    "exit_code", "verdict", "fixed", "unfixed", "broken", "tampered", "suspicious", "grading",
+    "evidence", "blinded", "held_out", "held_out_seed", "cheated",
+}  # fmt: skip
+"""Keys of :meth:`SWESession.details`: those of a turn, of a command, and of what was graded."""
 NO_EDITS = Edits({}, ())
 Found = TypeVar("Found")
 DIED = "[the sandbox died of this command]"
@@ -205,7 +206,7 @@ class SWESession:
         return SWETurn(self._with_notice(reason, turns_left), False)
 
     def details(self, turn: SWETurn) -> Mapping[str, Any]:
-        """Return ``info["details"]`` of a turn; every turn has the keys `DETAILS`."""
+        """Return ``info["details"]`` of a turn, by the keys `DETAILS`; None if unknown."""
         grade = self.state.grade
         held_out = grade and grade.held_out
         return {

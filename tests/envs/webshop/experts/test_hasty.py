@@ -75,7 +75,7 @@ def test_it_has_a_plan_from_every_state() -> None:
             away = [a for a in info["admissible_actions"] if a != "click[buy now]"]
             action = rng.choice([*away, "search[red]", "search[zzz]"])
             info = env.step(action)[-1]
-            assert info["oracle_turns"] is not None and env.demonstrator_action() is not None
+            assert info["oracle_turns"] >= 0 and env.demonstrator_action() is not None
         finish(env, info)
 
 

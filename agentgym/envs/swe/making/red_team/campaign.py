@@ -280,13 +280,13 @@ def _attempt(env: SWEEnv, exploit: Exploit, place: Place) -> Attempt:
     return replace(
         blank,
         paid=bool(earned > 0 or info["success"]),
-        verdict=details["verdict"] or "",
-        flagged=bool(details["tampered"] or details["suspicious"]),
+        verdict=details.get("verdict", ""),
+        flagged=bool(details.get("tampered") or details.get("suspicious")),
         stop_reason=str(info["stop_reason"]),
-        reason=details["grading"] or "",
+        reason=details.get("grading", ""),
         ignored=tuple(details["ignored"]),
-        held_out=details["held_out"] or "",
-        evidence=details["evidence"] or "",
+        held_out=details.get("held_out", ""),
+        evidence=details.get("evidence", ""),
     )
 
 
