@@ -1,8 +1,9 @@
 """Convert episodes to ATIF trajectories and back.
 
 ATIF (Agent Trajectory Interchange Format, version 1.8, of Harbor's RFC 1) is a JSON document per
-trajectory, which viewers and trainers of other projects read. The other data of an episode is
-stored in the ``extra`` fields, so that :func:`from_atif` can restore the complete episode.
+trajectory, which viewers and trainers of other projects read. The metrics of a step have the token
+ids and log-probabilities, if they were recorded (``--rl.log-tokens``). The other data of an episode
+is stored in the ``extra`` fields, so that :func:`from_atif` can restore the complete episode.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from agentgym.episodes.records import FORMAT, Episode, portable
+from agentgym.episodes.records import FORMAT, Episode, SampledTokens, portable
 from agentgym.errors import DISTRIBUTION, DataError
 
 VERSION = "ATIF-v1.8"
@@ -25,6 +26,10 @@ TOOL = "act"
 """Name of the only tool: an environment takes one text per turn."""
 DIGITS = 6
 """Number of digits in file names."""
+TOKENS = "tokens"
+"""Key in `Episode.extra` of the tokens of the turns."""
+IDS = ("prompt_token_ids", "completion_token_ids", "logprobs")
+"""Step metrics of the tokens."""
 COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 """Fields of a turn that are step metrics with the same names."""
 
@@ -35,12 +40,24 @@ def to_atif(episode: Episode) -> dict[str, Any]:
     The first step is the first observation, each further step a turn: the model's text as its
     message, the action as a call of the tool `TOOL`, the observation as its result. Lone
     surrogates, which the format cannot contain, become ``?``.
+
+    Raises:
+        DataError: The episode has tokens, but not those of each turn.
     """
     record = asdict(episode)
     start, turns = record.pop("start"), record.pop("turns")
+    tokens = record["extra"].pop(TOKENS, None)
+    if tokens is not None and len(tokens) != len(turns):
+        raise DataError(
+            f"expected the tokens of each of {len(turns)} turns of {episode.task_id}, got "
+            f"{len(tokens)}: the record has been changed"
+        )
     first = start.pop("observation")
     steps = [{"step_id": 1, "source": "user", "message": first, "extra": {OURS: start}}]
     steps += [_step(number, turn) for number, turn in enumerate(turns, 2)]
+    for step, sampled in zip(steps[1:], _token_metrics(tokens or []), strict=False):
+        step["extra"][OURS]["fresh"] = sampled.pop("fresh")
+        step.setdefault("metrics", {}).update(sampled)
     totals = {
         f"total_{name}": sum(counted)
         for name in COUNTS
@@ -104,6 +121,16 @@ def _step(number: int, turn: dict[str, Any]) -> dict[str, Any]:
     return step
 
 
+def _token_metrics(tokens: Iterable[SampledTokens]) -> Iterator[dict[str, Any]]:
+    """Yield the ids that the model read in each turn, all of them, and those that it sampled."""
+    text: list[int] = []
+    for turn in tokens:
+        prompt = [*([] if turn["fresh"] else text), *turn["context"]]
+        text = [*prompt, *turn["ids"]]
+        values = (turn["fresh"], prompt, turn["ids"], turn["logprobs"])
+        yield dict(zip(("fresh", *IDS), values, strict=True))
+
+
 def from_atif(trajectory: Mapping[str, Any]) -> Episode:
     """Return the episode of a trajectory made by :func:`to_atif`.
 
@@ -115,6 +142,8 @@ def from_atif(trajectory: Mapping[str, Any]) -> Episode:
         first, *steps = trajectory["steps"]
         record["start"] = {"observation": first["message"], **first["extra"][OURS]}
         record["turns"] = [_turn(step) for step in steps]
+        if tokens := [*_tokens(steps)]:
+            record["extra"] = {**record["extra"], TOKENS: tokens}
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise DataError(
             "expected an ATIF trajectory with what `agentgym export --to atif` keeps in its "
@@ -128,6 +157,7 @@ def _turn(step: Mapping[str, Any]) -> dict[str, Any]:
     """Return a step as the turn of a record."""
     turn = dict(step["extra"][OURS])
     is_raw = turn.pop("message_is_raw_text")
+    turn.pop("fresh", None)
     (result,) = step["observation"]["results"]
     (call,) = step["tool_calls"]
     return {
@@ -138,6 +168,20 @@ def _turn(step: Mapping[str, Any]) -> dict[str, Any]:
         "reasoning": step.get("reasoning_content"),
         **{name: step.get("metrics", {}).get(name) for name in COUNTS},
     }
+
+
+def _tokens(steps: Iterable[Mapping[str, Any]]) -> Iterator[SampledTokens]:
+    """Yield the tokens of each step: the inverse of `_token_metrics`."""
+    known = 0
+    for step in steps:
+        if "fresh" not in step["extra"][OURS]:
+            continue
+        fresh = step["extra"][OURS]["fresh"]
+        prompt, ids, logprobs = (step["metrics"][name] for name in IDS)
+        yield SampledTokens(
+            fresh=fresh, context=prompt[0 if fresh else known :], ids=ids, logprobs=logprobs
+        )
+        known = len(prompt) + len(ids)
 
 
 def trajectory_files(path: Path) -> list[Path]:

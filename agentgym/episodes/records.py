@@ -130,7 +130,8 @@ class Episode:
     """Versions of packages at the time of recording."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further data, such as the training step; ``unused_outputs``: token counts and finish reasons
-    of model outputs without a turn, because the environment failed or no action followed."""
+    of model outputs without a turn, because the environment failed or no action followed;
+    ``tokens``: `SampledTokens` of each turn."""
     reward_hooks: tuple[dict[str, Any], ...] = ()
     """The argument ``reward_hooks`` of the environment, if it contains only supplied hooks."""
     rng_key: str | None = None
@@ -221,8 +222,22 @@ class _Unused(TypedDict, total=False):
     finish_reason: str | None
 
 
+class SampledTokens(TypedDict):
+    """The tokens of a turn, in `Episode.extra` under ``tokens`` if they were recorded."""
+
+    fresh: bool
+    """Whether the context replaces all tokens before it."""
+    context: list[int]
+    """Ids that the model read in this turn for the first time."""
+    ids: list[int]
+    """Ids that it sampled."""
+    logprobs: list[float]
+    """Log-probability of each under the distribution that it was sampled from, in nats."""
+
+
 class _Extra(TypedDict, total=False):
     unused_outputs: list[_Unused]
+    tokens: list[SampledTokens]
 
 
 class _Options(TypedDict, total=False):

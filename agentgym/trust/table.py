@@ -321,7 +321,7 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
     **_plain(
         "groups num_generations minibatches num_iterations learning_rate warmup_steps turn_tokens"
         " episode_tokens max_grad_norm adam_beta2 success_bonus invalid_penalty price_rate"
-        " turn_budget save_every save_minutes keep_checkpoints log_groups"
+        " turn_budget save_every save_minutes keep_checkpoints log_groups log_tokens"
         " gamma beta entropy epsilon epsilon_high aggregation normalize",
         "rl.",
     ),

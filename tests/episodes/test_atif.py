@@ -58,6 +58,61 @@ def test_a_trajectory_holds_what_its_readers_look_for(episodes: list[Episode]) -
     }
 
 
+def sampled(episode: Episode) -> Episode:
+    """Return an episode with tokens: the second turn continues the first, the third is fresh."""
+    tokens = [
+        {
+            "fresh": number != 1,
+            "context": [*range(number + 3)],
+            "ids": [100 + number, 7],
+            "logprobs": [-0.5, -0.25],
+        }
+        for number in range(len(episode.turns))
+    ]
+    return replace(episode, extra={**episode.extra, "tokens": tokens})
+
+
+def test_token_ids_and_log_probabilities_are_metrics(episodes: list[Episode]) -> None:
+    for episode in map(sampled, episodes):
+        document = json.loads(json.dumps(to_atif(episode)))
+        assert from_atif(document) == sound(episode)
+        read: list[list[int]] = []
+        for number, step in enumerate(document["steps"][1:]):
+            metrics = step["metrics"]
+            read.append(metrics["prompt_token_ids"])
+            assert metrics["completion_token_ids"] == [100 + number, 7]
+            assert metrics["logprobs"] == [-0.5, -0.25]
+        assert read[:3] == [[0, 1, 2], [0, 1, 2, 100, 7, 0, 1, 2, 3], [0, 1, 2, 3, 4]][: len(read)]
+        assert "tokens" not in document["extra"]["agentgym"]["extra"]
+    assert len(read) > 2
+    short = replace(episodes[0], extra={"tokens": sampled(episodes[0]).extra["tokens"][1:]})
+    with pytest.raises(DataError, match=r"expected the tokens of each of \d+ turns"):
+        to_atif(short)
+    with pytest.raises(DataError, match="a finite number"):
+        Episode.from_line(sampled(episodes[0]).to_line().replace("-0.25", '"high"'))
+
+
+def test_harbors_own_validator_accepts_them(tmp_path: Path, episodes: list[Episode]) -> None:
+    pytest.importorskip("harbor.utils.trajectory_validator", reason="harbor is in .ci/peers")
+    from harbor.models.trajectories import Trajectory
+    from harbor.utils.trajectory_validator import TrajectoryValidator
+
+    for episode in (*episodes, *map(sampled, episodes)):
+        path = tmp_path / "trajectory.json"
+        path.write_text(json.dumps(to_atif(episode)))
+        validator = TrajectoryValidator()
+        assert validator.validate(path), validator.get_errors()
+        read = Trajectory.model_validate_json(path.read_text())
+        assert read.schema_version == "ATIF-v1.8"
+        assert from_atif(read.to_json_dict()) == sound(episode)
+        for step, tokens in zip(read.steps[1:], episode.extra.get("tokens", ()), strict=False):
+            assert step.metrics is not None
+            assert step.metrics.completion_token_ids == tokens["ids"]
+            assert step.metrics.logprobs == tokens["logprobs"]
+    path.write_text(path.read_text().replace("ATIF-v1.8", "ATIF-v0.8"))
+    assert not TrajectoryValidator().validate(path)
+
+
 def test_lone_surrogates_reach_no_other_reader(episodes: list[Episode]) -> None:
     text = json.dumps(to_atif(episodes[-1]), ensure_ascii=False)
     assert text.encode("utf-8")

@@ -200,6 +200,9 @@ class RlConfig:
     """Number of checkpoints of this phase to keep."""
     log_groups: Whole = 1
     """Groups per step with episodes written to ``episodes.jsonl``."""
+    log_tokens: bool = False
+    """Also write the token ids and log-probabilities of recorded episodes, for ``agentgym export
+    --to atif``; not those of agents that own their loop."""
     sampler: Open[SamplerName] = OPEN
     """Which tasks a step plays: all equally likely (uniform); all of an environment before one
     comes again (interleaved); more often those whose returns vary and can rise (value); only those

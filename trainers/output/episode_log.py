@@ -12,8 +12,9 @@ import gymnasium
 
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, RecordedState, Turn, append_episode
+from agentgym.episodes.atif import TOKENS
 from agentgym.episodes.recorder import failure_details, origin, plain
-from agentgym.episodes.records import clean
+from agentgym.episodes.records import SampledTokens, clean
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import write_atomically
 from trainers.config.resolve import ResolvedRun
@@ -49,7 +50,7 @@ class EpisodeLog:
             panel = panels.get(env.name, "")
             self._origins[env.name] = origin(text_env, panel_sha256=panel, policy=run.config.model)
             text_env.close()
-        self._chat = chat
+        self._chat, self._with_tokens = chat, run.config.rl.log_tokens
 
     @main_only
     def append(self, path: Path, trajectories: Iterable[Trajectory], **extra: object) -> None:
@@ -74,7 +75,11 @@ class EpisodeLog:
         """Turn trajectories into records."""
         for trajectory in trajectories:
             env_origin = self._origins[trajectory.family]
-            yield to_episode(trajectory, env_origin, self._chat.raw_text, extra)
+            episode = to_episode(trajectory, env_origin, self._chat.raw_text, extra)
+            if self._with_tokens and trajectory.record is None:
+                sampled = [_tokens(turn) for turn in trajectory.turns[: len(episode.turns)]]
+                episode = replace(episode, extra={**episode.extra, TOKENS: sampled})
+            yield episode
 
 
 def to_episode(
@@ -136,6 +141,16 @@ def _stale(trajectory: Trajectory) -> dict[str, object]:
     """Return the turns (from 0) that the stale policy played, if any."""
     turns = [number for number, turn in enumerate(trajectory.turns) if turn.stale]
     return {"stale_turns": turns} if turns else {}
+
+
+def _tokens(turn: SampledTurn) -> SampledTokens:
+    """Return the tokens of a turn."""
+    return {
+        "fresh": turn.fresh,
+        "context": turn.context,
+        "ids": turn.ids,
+        "logprobs": turn.logprobs,
+    }
 
 
 def _turn(turn: SampledTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:

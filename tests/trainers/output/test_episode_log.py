@@ -11,6 +11,7 @@ import pytest
 
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import read_episodes, replay, rescore
+from agentgym.episodes.atif import from_atif, to_atif
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
@@ -94,6 +95,24 @@ def test_records_hold_what_the_model_read_and_wrote(tmp_path):
             assert turn.raw_text == chat.tokenizer.decode(sampled.ids)
             assert turn.raw_text != turn.action, "the token that ends a turn is part of it"
             read += len(sampled.ids)
+
+
+def test_tokens_are_recorded_on_request_and_become_an_atif_trajectory(tmp_path):
+    trajectories = play_episodes(plan())
+    records = logged(plan(rl__log_tokens=True), trajectories, tmp_path / "e.jsonl")
+    for record, trajectory in zip(records, trajectories, strict=True):
+        document = to_atif(record)
+        assert from_atif(document) == record
+        text: list[int] = []
+        for step, turn in zip(document["steps"][1:], trajectory.turns, strict=True):
+            text = turn.context if turn.fresh else text + turn.context
+            metrics = step["metrics"]
+            assert metrics["prompt_token_ids"] == text
+            assert metrics["prompt_tokens"] == len(text) == turn.prompt_tokens
+            assert metrics["completion_token_ids"] == turn.ids
+            assert metrics["logprobs"] == turn.logprobs
+            assert len(turn.ids) == len(turn.logprobs) == metrics["completion_tokens"]
+            text = text + turn.ids
 
 
 def test_nothing_is_played_again(tmp_path, monkeypatch):
