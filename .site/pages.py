@@ -52,6 +52,7 @@ REFERENCE: dict[str, tuple[str, ...]] = {
     "Sandboxes and retrieval": ("agentgym.sandbox", "agentgym.retrieval"),
     "Other projects": (
         "agentgym.interop.trl", "agentgym.interop.skyrl", "agentgym.interop.verl_agent",
+        "agentgym.interop.prompt_rows",
         "agentgym.interop.verifiers.exported", "agentgym.interop.inspect_ai.exported",
         "agentgym.interop.harbor.environment", "agentgym.interop.served_envs",
         "agentgym.interop.conformance", "agentgym.interop.world",

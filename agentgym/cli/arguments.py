@@ -153,20 +153,24 @@ class Replay:
 
 @dataclass(frozen=True)
 class Export:
-    """Write recorded episodes as a table or as conversations."""
+    """Write recorded episodes as a table or as conversations, or tasks as prompts."""
 
-    file: Positional[Path]
+    source: Positional[str]
     """JSONL file of episodes, written by agentgym eval --out, agentgym train or the Recorder
     wrapper; or the folder of an evaluation, a file that this command wrote, or an AgentTraj file.
-    """
+    Responses to rows of sft or prompts are played, which makes episodes of them. With --to prompts
+    also an environment: a name such as webshop, an id, or MODULE:ID."""
     out: Positional[Path]
     """File to write, or folder for --to datasets and atif; it must not exist."""
-    to: Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "agenttraj", "records"]
+    to: Literal[
+        "parquet", "jsonl", "csv", "datasets", "sft", "prompts", "atif", "agenttraj", "records"
+    ]
     """Output format: a table, conversations, or records of another project. parquet, jsonl: one row
     per episode, with the same columns for every family. csv: these rows without the turns, for
     spreadsheets. datasets: a folder for datasets.load_dataset. sft: conversations to train on.
-    atif: a folder of Harbor trajectories. agenttraj: a file of AgentGym trajectories. records:
-    agentgym's episode records."""
+    prompts: one row per task, as parquet or .jsonl, for verl, SkyRL and TRL. atif: a folder of
+    Harbor trajectories. agenttraj: a file of AgentGym trajectories. records: agentgym's episode
+    records."""
     only_successes: bool = False
     """Keep only episodes that solved their task."""
     min_score: float | None = None
@@ -182,9 +186,17 @@ class Export:
     """With --to sft, leave out turns with an invalid action. Rows of episodes drop these turns and
     the observations after them; rows of turns skip them, but show them in later prompts."""
     prompt: str | None = None
-    """With --to sft, what the model reads: default, bare (observations alone), the prompt of a
-    protocol (PROTOCOLS), or a file in their form. None: default. With --to agenttraj, its opening
-    is written as instructions."""
+    """With --to sft or prompts, what the model reads: default, bare (observations alone), the
+    prompt of a protocol (PROTOCOLS), or a file in their form. None: default. With --to agenttraj,
+    its opening is written as instructions."""
+    split: str = "train"
+    """Split of the tasks of an environment."""
+    num_tasks: int | None = None
+    """Number of tasks of an environment. None: all of the split."""
+    seed: int = 0
+    """Seed of the choice of tasks of an environment, and of their episodes."""
+    env_kwargs: tuple[str, ...] = ()
+    """Arguments of the environment as name=value, with values in JSON. The flag may be repeated."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is your own."""
     trust: Append[tuple[str, ...]] = ()

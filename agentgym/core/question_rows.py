@@ -18,6 +18,8 @@ STORIES = (
 """Fields with the text that a question is about, in the order in which they are shown."""
 SEARCHED = ("context", "passage", "paragraph", "table")
 """The fields among `STORIES` that contain the evidence, which a search task must not show."""
+QUESTIONS = ("problem", "question")
+"""Fields with the question itself."""
 OPTIONS = ("options", "choices")
 """Fields with the answers to choose from."""
 UNSEEN = ("image", "images", "figure", "figures", "diagram", "image_path", "audio", "video")
@@ -26,6 +28,45 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MARK = r"(?:\(([A-Z])\)|([A-Z])\s?[).:])"
 _BEGIN = re.compile(rf"\s*{_MARK}\s*")
 _BETWEEN = re.compile(rf"(?:^|\s){_MARK}\s*")
+
+
+def unnested(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the fields of a row under lower-case names, with those that trainers nest.
+
+    verl and SkyRL keep the answer in ``ground_truth`` of ``reward_model`` or ``reward_spec``, and
+    the question and the split in ``extra_info``. Otherwise the question is the last message of the
+    user in ``prompt``, after ``Question:`` if it says so; so it is in TRL's data sets, whose answer
+    may be a ``completion``. Fields at the top of a row win, but for the split and the spellings of
+    an answer (``ground_truth.target``), which become ``golden_answers``.
+    """
+    fields = {str(name).lower(): value for name, value in row.items()}
+    rule = fields.get("reward_model") or fields.get("reward_spec")
+    truth = rule.get("ground_truth") if isinstance(rule, Mapping) else None
+    if isinstance(truth, Mapping):
+        if truth.get("target") is not None:
+            fields["golden_answers"] = truth["target"]
+    elif truth is not None and fields.get("answer") is None:
+        fields["answer"] = truth
+    extra = fields.get("extra_info")
+    nested = {"question": "", "split": None, **(extra if isinstance(extra, Mapping) else {})}
+    if not any(fields.get(name) for name in QUESTIONS):
+        asked = _last_text(fields.get("prompt"), "user") or ""
+        fields["question"] = nested["question"] or asked.rpartition("Question:")[2] or None
+    if nested["split"] is not None:
+        fields["split"] = nested["split"]
+    if fields.get("solution") is None:
+        fields["solution"] = _last_text(fields.get("completion"), "assistant")
+    return fields
+
+
+def _last_text(messages: object, role: str) -> str | None:
+    """Return the last message of a role as text; a text stands for the only message."""
+    if isinstance(messages, str):
+        return messages
+    parts = messages if isinstance(messages, list | tuple) else ()
+    said = [part for part in parts if isinstance(part, Mapping) and part.get("role") == role]
+    text = said[-1].get("content") if said else None
+    return text if isinstance(text, str) else None
 
 
 def with_story(question: str, row: Mapping[str, Any], names: Sequence[str] = STORIES) -> str:

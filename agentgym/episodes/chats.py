@@ -9,8 +9,10 @@ two formats, which TRL's ``SFTTrainer`` and other trainers read:
 - ``turn``: a row ``{"prompt": [...], "completion": [...]}`` for each turn to be learnt. The loss is
   on the completion only, for any chat template.
 
-No field marks a single message of a conversation, because TRL reads none. A turn that is not to be
-learnt is left out of the conversation in the first shape, and has no row of its own in the second.
+The column ``agentgym`` names the task, so that `agentgym.interop.played_rows` can play the
+responses. No field marks a single message of a conversation, because TRL reads none. A turn that is
+not to be learnt is left out of the conversation in the first shape, and has no row of its own in
+the second.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from agentgym.core.tasks import TaskSet
 from agentgym.episodes.environment_cache import EnvCache, made_alike
 from agentgym.episodes.records import Episode, Turn, clean
 from agentgym.episodes.replay import make_env, set_generator
+from agentgym.episodes.task_reference import COLUMN, TaskReference
 from agentgym.errors import ConfigurationError, DataError
 
 Message = dict[str, Any]
@@ -126,8 +129,9 @@ class ChatWriter:
         if self.why_not(episode):
             return []
         prompt, language, turns, _ = self.speech(episode)
-        tools = {"tools": language.tools()} if language.grammar == "tool_call" else {}
-        if tools:
+        columns: dict[str, Any] = {}
+        if language.grammar == "tool_call":
+            columns["tools"] = language.tools()
             prompt = prompt.for_tools(episode.options.get("horizon") or turns)
         by_episode = self.options.shape == "episode"
         if by_episode and not prompt.layout.grows:
@@ -140,13 +144,15 @@ class ChatWriter:
         of_agents: dict[str, dict[str, Any]] = {}
         states = [*self._read_states(episode, prompt)]
         state = states[0]
+        opening = len(conversation.messages(state))
+        columns[COLUMN] = TaskReference.of(episode, prompt.name, opening).to_cell()
         for number, turn in enumerate(episode.turns, 1):
             learnt = self._learnt(turn)
             if by_episode and not learnt:
                 continue  # the turn's observation is dropped, too: the model sees the old one again
             message = _assistant(turn, number, language, self.options.text)
             if learnt:
-                row = {"prompt": conversation.messages(state), "completion": [message], **tools}
+                row = {"prompt": conversation.messages(state), "completion": [message], **columns}
                 # Keep the last row of each agent: its prompt contains all earlier messages.
                 of_agents[state.agent] = row
                 rows.append(row)
@@ -157,9 +163,19 @@ class ChatWriter:
         if not by_episode:
             return rows
         return [
-            {"messages": [*row["prompt"], *row["completion"]], **tools}
+            {"messages": [*row["prompt"], *row["completion"]], **columns}
             for row in of_agents.values()
         ]
+
+    def opening(self, episode: Episode) -> list[Message]:
+        """Return what the model reads before its first response, with the grammar as text.
+
+        Raises:
+            ConfigurationError: The environment cannot be made from the record.
+        """
+        prompt = self.speech(episode).prompt
+        conversation = EpisodeConversation(prompt, well_formed(episode.goal))
+        return conversation.messages(next(self._read_states(episode, prompt)))
 
     def why_not(self, episode: Episode) -> str:
         """Return why an episode has no rows; empty if it has rows."""

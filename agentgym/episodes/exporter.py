@@ -21,13 +21,16 @@ from agentgym.episodes.agenttraj import to_item
 from agentgym.episodes.any_file import read_any
 from agentgym.episodes.atif import to_atif, trajectory_folder
 from agentgym.episodes.chats import ChatOptions, ChatWriter
+from agentgym.episodes.prompt_rows import PromptWriter
 from agentgym.episodes.records import Episode
 from agentgym.episodes.table_rows import schema, to_row
 from agentgym.errors import ConfigurationError, DataError, require
 from agentgym.support.caching import SCRATCH, publish
 from agentgym.support.spreadsheets import as_text_cell
 
-Form = Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "agenttraj", "records"]
+Form = Literal[
+    "parquet", "jsonl", "csv", "datasets", "sft", "prompts", "atif", "agenttraj", "records"
+]
 Row = dict[str, Any]
 
 SPREADSHEET = (
@@ -67,10 +70,12 @@ class ExportReport:
 
 
 def export(
-    source: str | Path,
+    source: str | Path | Iterable[Episode],
     out: str | Path,
     to: Form,
     *,
+    env: str = "",
+    prompt: str = "",
     chats: ChatOptions | None = None,
     prompt_at: Callable[[TextEnv], Prompt] = Prompt.at,
     only_successes: bool = False,
@@ -80,17 +85,22 @@ def export(
     """Write a file of episodes in another format.
 
     Args:
-        source: A JSONL file of episodes, or any other file that `agentgym.episodes.read_any` reads.
+        source: A JSONL file of episodes, or any other file that `agentgym.episodes.read_any` reads;
+            or the episodes.
         out: File, or for ``datasets`` and ``atif`` folder, which must not exist; it appears when it
             is complete.
         to: ``parquet`` or ``jsonl``, the rows of `agentgym.episodes.to_row`; ``csv``, their
             `SPREADSHEET` columns; ``datasets``, a folder for ``datasets.load_dataset`` and the hub,
             with a parquet file for each split; ``sft``, JSON lines of conversations, see
-            `agentgym.episodes.ChatWriter`; ``atif``, a folder of trajectories in the format of
-            Harbor, see `agentgym.episodes.atif`; ``agenttraj``, a file of AgentGym's trajectories,
-            see `agentgym.episodes.agenttraj`; or ``records``, unchanged records.
+            `agentgym.episodes.ChatWriter`; ``prompts``, a row for each task as parquet, or as JSON
+            lines if ``out`` ends in ``.jsonl``, see `agentgym.episodes.prompt_rows`; ``atif``, a
+            folder of trajectories in the format of Harbor, see `agentgym.episodes.atif`;
+            ``agenttraj``, a file of AgentGym's trajectories, see `agentgym.episodes.agenttraj`; or
+            ``records``, unchanged records.
+        env: Name of the environment in rows of ``prompts``; empty: as recorded.
+        prompt: Name of the prompt in these rows; empty: its own.
         chats: Options of conversations (``sft`` only).
-        prompt_at: Returns the prompt for an environment (``sft`` and ``agenttraj``).
+        prompt_at: Returns the prompt for an environment (``sft``, ``prompts`` and ``agenttraj``).
         only_successes: Leave out episodes that were not solved.
         min_score: Leave out episodes with a lower final score.
         on_episode: Called after each episode, for progress display.
@@ -99,8 +109,8 @@ def export(
         The numbers of exported and omitted episodes.
 
     Raises:
-        ConfigurationError: An argument is invalid, ``out`` exists, or (``sft``, ``agenttraj``) an
-            environment cannot be made from its record.
+        ConfigurationError: An argument is invalid, ``out`` exists, or (``sft``, ``prompts``,
+            ``agenttraj``) an environment cannot be made from its record.
         DataError: The source cannot be read, or a number does not fit into 64 bits.
         DependencyNotInstalled: The package ``pyarrow`` is needed and missing.
     """
@@ -113,8 +123,12 @@ def export(
             f"expected options of conversations with the form sft only, got them with {to}"
         )
     report, writer = ExportReport(), ChatWriter(chats, prompt_at)
-    make_rows = _row_makers(writer).get(to, lambda episode: [to_row(episode)])
-    episodes = read_any(source, on_torn=report.torn.append)
+    makers = {**_row_makers(writer), "prompts": PromptWriter(writer, env, prompt).rows}
+    make_rows = makers.get(to, lambda episode: [to_row(episode)])
+    if isinstance(source, str | Path):
+        episodes, place = read_any(source, on_torn=report.torn.append), f" in {source}"
+    else:
+        episodes, place = iter(source), ""
     # The order matters: _open closes the file before new_path renames it.
     with closing(writer), new_path(out) as scratch, _open(to, scratch) as write:
         for episode in episodes:
@@ -131,7 +145,7 @@ def export(
             if on_episode:
                 on_episode()
         if not report.exported:
-            raise DataError(f"expected episodes to export in {source}, but {_nothing(report)}")
+            raise DataError(f"expected episodes to export{place}, but {_nothing(report)}")
     return report
 
 
@@ -210,7 +224,7 @@ def _open(to: Form, path: Path) -> Iterator[Write]:
     """Yield a function that writes rows in a form."""
     writers = {
         "parquet": _parquet, "csv": _csv, "datasets": _data_set, "atif": trajectory_folder,
-        "agenttraj": _json_list,
+        "agenttraj": _json_list, "prompts": _prompts,
     }  # fmt: skip
     opened = writers.get(to, _json_lines)
     with opened(path) as write:
@@ -221,6 +235,25 @@ def _open(to: Form, path: Path) -> Iterator[Write]:
 def _json_lines(path: Path) -> Iterator[Write]:
     with path.open("x", encoding="ascii") as file:
         yield lambda rows: file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+@contextmanager
+def _prompts(path: Path) -> Iterator[Write]:
+    """Write rows of prompts, whose columns have the types of their answers."""
+    if path.suffix == ".jsonl":
+        with _json_lines(path) as write:
+            yield write
+        return
+    rows: list[Row] = []
+    yield rows.extend
+    arrow, parquet = require("pyarrow", "search"), require("pyarrow.parquet", "search")
+    try:
+        parquet.write_table(arrow.Table.from_pylist(rows), path)
+    except arrow.ArrowException as error:
+        raise DataError(
+            f"expected tasks with one kind of answer, but: {error}; export those of one "
+            "environment at a time, or to a file that ends in .jsonl"
+        ) from error
 
 
 @contextmanager

@@ -95,13 +95,7 @@ class Dialogue:
             num_tasks: Number of tasks; None: all of the split.
             seed: Seed of the draw.
         """
-        tasks = self._text_env.tasks
-        count = (
-            tasks.len(tasks.check(split))
-            if num_tasks is None
-            else integer(num_tasks, "num_tasks", 1)
-        )
-        return tasks.panel(split, count, seed).ids
+        return draw_tasks(self._text_env.tasks, split, num_tasks, seed)
 
     def reset(
         self, task_id: str, *, seed: int | None = None, horizon: int | None = None
@@ -143,3 +137,25 @@ class Dialogue:
     def close(self) -> None:
         """Close the environment."""
         self._env.close()
+
+
+def draw_tasks(tasks: TaskSet, split: str, num_tasks: int | None, seed: int) -> tuple[str, ...]:
+    """Select tasks of a split; None: all of them."""
+    count = (
+        tasks.len(tasks.check(split)) if num_tasks is None else integer(num_tasks, "num_tasks", 1)
+    )
+    return tasks.panel(split, count, seed).ids
+
+
+def require_growing(prompt: Prompt) -> None:
+    """Raise an error unless a prompt adds one message each turn, as loops with a single list do.
+
+    Raises:
+        ConfigurationError: It does not.
+    """
+    layout = prompt.layout
+    if layout.kind != "turns" or layout.window is not None:
+        raise ConfigurationError(
+            f"expected a prompt that adds a message each turn, got {prompt.name}: choose default "
+            "or bare"
+        )

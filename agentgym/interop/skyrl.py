@@ -1,7 +1,6 @@
-"""Environments for SkyRL: an environment for skyrl-gym, and the rows of its data set.
+"""An environment for SkyRL, which plays the rows of `agentgym.interop.prompt_rows`.
 
     skyrl_gym.register(id="agentgym", entry_point="agentgym.interop.skyrl:SkyRLEnv")
-    rows = skyrl_rows("webshop", num_tasks=64, difficulty="easy")     # write them as parquet
 
 A row names its task in the column ``agentgym``, which SkyRL passes to the environment. ``SkyRLEnv``
 is `SkyRLEpisode` as a subclass of skyrl-gym's ``BaseTextEnv``, imported on first use. A failing
@@ -11,19 +10,14 @@ environment raises ``EnvFailure``: skyrl-gym cannot leave out an episode.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from agentgym.errors import ConfigurationError, require
-from agentgym.interop.dialogue import Dialogue
-from agentgym.trust import EVALUATION, check_trusted, env_claims, setting_claims
+from agentgym.episodes.task_reference import read_reference
+from agentgym.errors import require
+from agentgym.interop.dialogue import Dialogue, require_growing
 
-__all__ = ["SkyRLEpisode", "skyrl_rows"]
-
-ENV_CLASS = "agentgym"
-"""Id for the registration of ``SkyRLEnv``, and name of the column with the task."""
+__all__ = ["SkyRLEpisode"]
 
 
 class SkyRLEpisode:
@@ -39,25 +33,16 @@ class SkyRLEpisode:
         max_turns: Turn budget of the episode.
 
     Raises:
-        ConfigurationError: The row names no task.
+        DataError: The row names no task.
         NotTrusted: The row names more than plain data.
     """
 
     def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None) -> None:
-        row = (extras or {}).get(ENV_CLASS)
-        if not isinstance(row, Mapping) or not {"env", "task_id"} <= set(row):
-            raise ConfigurationError(
-                f"expected a row of skyrl_rows, with env and task_id in the column {ENV_CLASS!r}, "
-                f"got {row!r:.80}"
-            )
-        self._row = row
-        # Parquet fills in None where another row has an argument.
-        kwargs = {k: v for k, v in (row.get("kwargs") or {}).items() if v is not None}
         trusted = env_config.get("trust") if isinstance(env_config, Mapping) else None
-        _check_row(row, kwargs, trusted or ())
-        self._dialogue = Dialogue(row["env"], prompt=row.get("prompt", "default"), kwargs=kwargs)
+        self._task = task = read_reference(extras or {}, trusted or ())
+        self._dialogue = Dialogue(task.env, prompt=task.prompt, kwargs=task.kwargs)
         self._dialogue.require_one_agent()
-        _check(self._dialogue)
+        require_growing(self._dialogue.prompt)
         self._last: Mapping[str, Any] = {}
         self.turns = 0
         self.max_turns = self._dialogue.horizon
@@ -66,9 +51,10 @@ class SkyRLEpisode:
         self, prompt: Sequence[Mapping[str, Any]]
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Begin the task of the row; its messages replace the row's prompt."""
-        messages = self._dialogue.reset(self._row["task_id"])
+        task = self._task
+        messages = self._dialogue.reset(task.task_id, seed=task.seed, horizon=task.horizon)
         self.turns, self.max_turns, self._last = 0, self._dialogue.horizon, {}
-        return messages, {"task_id": self._row["task_id"]}
+        return messages, {"task_id": task.task_id}
 
     def step(self, action: str) -> dict[str, Any]:
         """Take a turn with the model's complete response.
@@ -132,60 +118,3 @@ def __getattr__(name: str) -> type:
     if name != "SkyRLEnv":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _env_class()
-
-
-def skyrl_rows(
-    env: str,
-    *,
-    split: str = "train",
-    num_tasks: int | None = None,
-    seed: int = 0,
-    prompt: str | Path = "default",
-    **kwargs: Any,
-) -> list[dict[str, Any]]:
-    """Return the rows of a data set for SkyRL, one for each task.
-
-    Args:
-        env: A short name such as ``webshop``, an id, or ``MODULE:ID``.
-        split: Split of the tasks.
-        num_tasks: Number of tasks; None: all of the split.
-        seed: Seed of the draw.
-        prompt: ``default``, ``bare``, the name of a protocol, or the path of a protocol file.
-        **kwargs: Arguments of the environment.
-
-    Raises:
-        ConfigurationError: The environment does not exist, an argument is wrong, or the prompt
-            shows each turn in a separate message without the conversation before it.
-    """
-    with closing(Dialogue(env, prompt=prompt, kwargs=kwargs)) as dialogue:
-        _check(dialogue)
-        ids = dialogue.draw(split, num_tasks, seed)
-    named = {"env": env, "kwargs": kwargs, "prompt": str(prompt)}
-    return [
-        {
-            "data_source": env,
-            "prompt": [{"role": "user", "content": ""}],
-            "env_class": ENV_CLASS,
-            ENV_CLASS: {**named, "task_id": task_id},
-        }
-        for task_id in ids
-    ]
-
-
-def _check_row(row: Mapping[str, Any], kwargs: Mapping[str, Any], trusted: Sequence[str]) -> None:
-    """Refuse what a row of a data set names, unless it is plain or trusted."""
-    named = [
-        *env_claims(row["env"], kwargs),
-        *setting_claims({"prompt": row.get("prompt")}, EVALUATION),
-    ]
-    check_trusted(named, "the row of the data set", trusted)
-
-
-def _check(dialogue: Dialogue) -> None:
-    """Refuse a prompt that does not grow by a message a turn, as SkyRL's talks do."""
-    layout = dialogue.prompt.layout
-    if layout.kind != "turns" or layout.window is not None:
-        raise ConfigurationError(
-            f"expected a prompt that adds a message each turn, got {dialogue.prompt.name}: "
-            "choose default or bare"
-        )

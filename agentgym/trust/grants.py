@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.registration.making import resolve
@@ -73,14 +75,21 @@ def trusting(*texts: str, say: Say = logger.warning) -> Iterator[None]:
 
 
 @contextmanager
-def trusting_env(env: str | None) -> Iterator[None]:
+def trusting_env(
+    env: str | None, arguments: Mapping[str, Any] = MappingProxyType({})
+) -> Iterator[None]:
     """Trust the environment that the user typed, if files name it; imports its module.
+
+    Args:
+        env: Its name; None trusts nothing.
+        arguments: Its arguments that the user typed.
 
     Raises:
         ConfigurationError: There is no such environment.
     """
-    named = [] if env is None else [env_claims(env, {})[0].text, f"env={resolve(env).id}"]
-    with trusting(*named, say=logger.debug):
+    claims = [] if env is None else env_claims(env, arguments)
+    known = [] if env is None else [f"env={resolve(env).id}"]
+    with trusting(*(claim.text for claim in claims), *known, say=logger.debug):
         yield
 
 

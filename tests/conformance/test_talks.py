@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agentgym.interop.skyrl import ENV_CLASS, SkyRLEpisode
+from agentgym.episodes.task_reference import TaskReference
+from agentgym.interop.skyrl import SkyRLEpisode
 from agentgym.interop.verl_agent import VerlAgentManager
 from tests.conformance.episodes import HORIZON, IDS, Turn, digest, native_episodes
 
@@ -23,10 +24,10 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     skyrl: list[list[Turn]] = []
     verl: list[list[Turn]] = []
     for episode, task_id in zip(expected, tasks, strict=True):
-        row = {"env": env_id, "task_id": task_id, "prompt": "bare", "kwargs": {"horizon": HORIZON}}
+        row = {"agentgym": TaskReference(env_id, task_id, {"horizon": HORIZON}, "bare").to_cell()}
         observations, _ = envs.reset([{"task_id": task_id}])
         verl.append([(observations["anchor"][0], 0.0, False)])
-        with SkyRLEpisode(extras={ENV_CLASS: row}) as env:
+        with SkyRLEpisode(extras=row) as env:
             opening = env.init([])[0][-1]["content"]
             skyrl.append([(_match_observation(opening, episode.turns[0]), 0.0, False)])
             for action, right in zip(episode.actions, episode.turns[1:], strict=True):

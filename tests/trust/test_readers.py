@@ -58,7 +58,9 @@ DATA: Mapping[str, str] = {
 MAKERS: Mapping[str, str] = {
     "agentgym/episodes/replay.py": "check_trusted",
     "agentgym/evaluation/policy_names.py": "check_trusted",
-    "agentgym/interop/skyrl.py": "check_trusted",
+    "agentgym/episodes/task_reference.py": "check_trusted",
+    "agentgym/interop/played_rows.py": "read_reference",
+    "agentgym/interop/skyrl.py": "read_reference",
     "trainers/config/file_trust.py": "check_trusted",
 }
 """Modules that make or check what records, settings or rows name, which others have read."""

@@ -10,6 +10,8 @@ These forms are supported; other fields are ignored:
 * AIME and similar sets: ``{"problem", "answer"}``, in upper or lower case; the answer is a number
   or a text.
 
+* Data sets of verl, SkyRL and TRL: see `agentgym.core.question_rows.unnested`.
+
 A story before the question (``Body`` of SVAMP and ASDiv, ``context``, ``passage``) and its options
 (``options`` of SAT, ``choices`` of MMLU) are shown with it, see `agentgym.core.question_rows`.
 """
@@ -23,8 +25,10 @@ from typing import Any
 from agentgym.core.outcome import well_formed
 from agentgym.core.question_rows import (
     LETTERS,
+    QUESTIONS,
     read_options,
     right_option,
+    unnested,
     with_options,
     with_story,
 )
@@ -32,11 +36,9 @@ from agentgym.core.row_splits import named_split
 from agentgym.envs.mathpython.engine.tokens import LONGEST, answer_text
 from agentgym.envs.mathpython.problem import Problem
 
-QUESTIONS = ("problem", "question")
-"""Names of the question's field; of two that differ the second stands behind the first."""
 LABELS = ("answer", "label", "correct", "answer_idx", "answerkey", "correct_answer")
 """Names of the field that says which option is right; the first that is filled is used."""
-KINDS = ("type", "subject", "level", "source")
+KINDS = ("type", "subject", "level", "source", "data_source")
 """Names of the field for the kind of a problem."""
 MARK = "####"
 """Marker before an answer of GSM8K."""
@@ -56,7 +58,7 @@ def read_row(row: object) -> tuple[Problem, str | None]:
     """
     if not isinstance(row, Mapping):
         raise UnusableRow(f"expected an object, got {row!r:.80}")
-    fields = {str(key).lower(): value for key, value in row.items()}
+    fields = unnested(row)
     kind = next((str(fields[name]) for name in KINDS if fields.get(name)), "listed")
     try:
         text, answer = _posed(fields)
@@ -77,7 +79,7 @@ def _posed(fields: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _question(fields: Mapping[str, Any]) -> str:
-    """Return the words of the question's field."""
+    """Return the words of the question's fields, of which the second stands behind the first."""
     texts = [fields[name] for name in QUESTIONS if name in fields]
     first = texts[0] if texts else None
     if not isinstance(first, str) or not first.strip():
@@ -95,16 +97,15 @@ def _answer(fields: Mapping[str, Any]) -> str:
     number = isinstance(answer, int | float) and math.isfinite(answer)
     if isinstance(answer, bool) or not (number or isinstance(answer, str | None)):
         raise UnusableRow(f"expected an answer as a text or a number, got {answer!r:.80}")
-    text = "" if answer is None else str(answer)
-    if MARK in text:
+    source = fields.get("solution") if answer is None else str(answer)
+    text = source if isinstance(source, str) else ""
+    boxed = any(box in text for box in BOXES)
+    if answer is None and not (boxed or MARK in text):
+        raise UnusableRow(
+            f"expected an answer, or a solution with \\boxed{{}} or {MARK}, got {source!r:.80}"
+        )
+    if MARK in text and not (boxed and answer is None):
         text = text.rpartition(MARK)[2]
-    elif answer is None:
-        solution = fields.get("solution")
-        if not isinstance(solution, str) or not any(box in solution for box in BOXES):
-            raise UnusableRow(
-                f"expected an answer, or a solution with \\boxed{{}}, got {solution!r:.80}"
-            )
-        text = solution
     text = answer_text(text)
     if not text or len(text) > LONGEST:
         raise UnusableRow(f"expected an answer of 1 to {LONGEST} characters, got {text!r:.80}")

@@ -4,9 +4,8 @@ These published forms are read, and whatever has their fields, in upper or lower
 
 * FlashRAG (Jin et al., 2024, arXiv:2405.13576): ``{"id", "question", "golden_answers": [...],
   "metadata"}``.
-* Search-R1 (Jin et al., 2025, arXiv:2503.09516): the answers are ``reward_model.ground_truth
-  .target``, the question is ``question`` or, where that is missing, what follows the last
-  ``Question:`` of the prompt; ``data_source`` names the set, ``extra_info.split`` the split.
+* Search-R1 (Jin et al., 2025, arXiv:2503.09516), verl, SkyRL and TRL: see
+  `agentgym.core.question_rows.unnested`; ``data_source`` names the set.
 * The sets as their authors publish them: NQ-open (``answer``, a list), HotpotQA and 2WikiMultihopQA
   (``answer``, a text; ``type``), MuSiQue (``answer``, ``answer_aliases``), TriviaQA (``Question``,
   ``Answer`` with ``Value`` and ``Aliases``), PopQA (``possible_answers``, a list written as JSON).
@@ -32,6 +31,7 @@ from agentgym.core.question_rows import (
     UNSEEN,
     read_options,
     right_option,
+    unnested,
     with_options,
     with_story,
 )
@@ -53,8 +53,8 @@ ANSWERABLE: Mapping[str, bool] = {
 2). The answer of one that has none is that of its twin with the evidence."""
 FIELDS = (
     "question", "golden_answers", "answers", "answer", "answer_aliases", "possible_answers",
-    "reward_model", "prompt", "data_source", "type", "extra_info", "split", "gold", "hops",
-    "label", "answerkey", "answer_idx", "metadata", *SHOWN_BEFORE, *OPTIONS, *UNSEEN,
+    "reward_model", "reward_spec", "prompt", "data_source", "type", "extra_info", "split", "gold",
+    "hops", "label", "answerkey", "answer_idx", "metadata", *SHOWN_BEFORE, *OPTIONS, *UNSEEN,
     *ANSWERABLE,
 )  # fmt: skip
 """Fields of records that mean something."""
@@ -81,9 +81,10 @@ def read_record(record: Any) -> QuestionEntry:
     """
     if not isinstance(record, Mapping):
         raise UnusableRecord(f"expected an object, got {record!r:.80}")
-    record = {str(name).lower(): value for name, value in record.items()}
+    record = unnested(record)
     _check_answerable(record)
-    text = " ".join(well_formed(_question(record)).split())
+    asked = record.get("question")
+    text = " ".join(well_formed(asked if isinstance(asked, str) else "").split())
     if not text:
         raise UnusableRecord(
             f"expected a question, got the fields {', '.join(map(str, record))!r:.200}"
@@ -124,18 +125,6 @@ def _check_answerable(record: Mapping[str, Any]) -> None:
                 )
 
 
-def _question(record: Mapping[str, Any]) -> str:
-    question = record.get("question")
-    if isinstance(question, str) and question.strip():
-        return question
-    prompt = record.get("prompt")
-    if isinstance(prompt, Sequence) and prompt and isinstance(prompt[0], Mapping):
-        content = prompt[0].get("content")
-        if isinstance(content, str) and "Question:" in content:
-            return content.rpartition("Question:")[2]
-    return ""
-
-
 def _option(record: Mapping[str, Any], options: Sequence[str]) -> tuple[str, ...]:
     """Return the answers of a question with options: the letter and the text of the right one."""
     label = next((record[name] for name in LABELS if record.get(name) is not None), None)
@@ -146,10 +135,7 @@ def _option(record: Mapping[str, Any], options: Sequence[str]) -> tuple[str, ...
 
 
 def _answers(record: Mapping[str, Any]) -> tuple[str, ...]:
-    rule = record.get("reward_model")
-    truth = rule.get("ground_truth") if isinstance(rule, Mapping) else None
-    target = truth.get("target") if isinstance(truth, Mapping) else None
-    listed = True
+    target, listed = None, True
     for name in ("golden_answers", "answers", "answer", "possible_answers"):
         if target is None and (target := record.get(name)) is not None:
             listed = name in LISTS
@@ -208,10 +194,7 @@ def _hops(record: Mapping[str, Any]) -> int:
 
 
 def _split(record: Mapping[str, Any]) -> str | None:
-    extra = record.get("extra_info")
-    name = extra.get("split") if isinstance(extra, Mapping) else None
-    name = record.get("split") if name is None else name
     try:
-        return named_split(name)
+        return named_split(record.get("split"))
     except ValueError as error:
         raise UnusableRecord(str(error)) from None

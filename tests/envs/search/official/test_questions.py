@@ -153,7 +153,7 @@ def test_json_files(tmp_path: Path, content: Any) -> None:
         ({**FLASHRAG, "golden_answers": [None]}, "list of texts"),
         ({**FLASHRAG, "golden_answers": {"a": 1}}, "list of texts"),
         ({**FLASHRAG, "question": " "}, "expected a question"),
-        ({"golden_answers": ["x"], "prompt": "text"}, "expected a question"),
+        ({"golden_answers": ["x"], "prompt": ["text"]}, "expected a question"),
         ({**FLASHRAG, "golden_answers": float("nan")}, "list of texts"),
         ({**FLASHRAG, "choices": ["Röntgen", "Curie"]}, "letter, the place"),
         ({**FLASHRAG, "image": "x.png"}, "in words alone"),
