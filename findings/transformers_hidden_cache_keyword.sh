@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# transformers 5.24.0: the forward of a causal language model still takes `past_key_values`, with a
-# warning, but inspect.signature no longer shows it; the parameter is `cache` now. The output answers
-# to the attribute `past_key_values`, while its keys hold `cache` alone. Code that looks at the
-# signature or at the keys before it uses a cache finds none.
-#
+# Package: transformers 5.24.0
+# Behaviour: the forward of a causal language model still takes `past_key_values`, with a warning, but
+#   inspect.signature no longer shows it; the parameter is `cache` now. The output answers to the
+#   attribute `past_key_values`, while its keys hold `cache` alone. Code that looks at the signature
+#   or at the keys before it uses a cache finds none.
 # Seen: the keyword fills the cache; the signature has `cache` and no `past_key_values`; the keys of
-# the output are logits and cache. With 5.17.0 the signature and the keys have `past_key_values`.
+#   the output are logits and cache. With 5.17.0 the signature and the keys have `past_key_values`.
+# What to do: look for both names.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

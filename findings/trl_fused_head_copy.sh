@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# TRL 1.16.0: a deep copy of a model that has TRL's fused head computes with the layers of the model
-# it was copied from, wherever it is called without that head. The head replaces `forward` by a
-# function that keeps the first model's own `forward`; a copy takes the function along as it is.
-#
+# Package: trl 1.16.0
+# Behaviour: a deep copy of a model that has TRL's fused head computes with the layers of the model it
+#   was copied from, wherever it is called without that head. The head replaces `forward` by a
+#   function that keeps the first model's own `forward`; a copy takes the function along as it is.
 # Seen: after all weights of the copy were set to 0, copy(ids).logits equal those of the first model,
-# while copy(ids, labels=ids, fused_lm_head=True) has the log-probabilities of a uniform policy.
+#   while copy(ids, labels=ids, fused_lm_head=True) has the log-probabilities of a uniform policy.
+# What to do: copy the model before the head is added.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
