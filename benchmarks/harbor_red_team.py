@@ -1,6 +1,6 @@
 """Check which exploits earn reward from the judge of SWE tasks exported for Harbor.
 
-Tasks are exported as `agentgym swe export` does, and played as ``harbor:FOLDER``: their own
+Tasks are exported as `agentgym push harbor` does, and played as ``harbor:FOLDER``: their own
 `tests/test.sh` is the reward. Exit code 1 if an exploit is rewarded or the solution is not.
 ``--rows`` stores finished attempts: repeat the command to continue after a kill.
 

@@ -34,8 +34,8 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, options.env)
-        command = [sys.executable, "-m", "agentgym", "serve", "openenv", options.env]
-        command += ["--folder", str(folder), "--env-kwargs", *options.set]
+        command = [sys.executable, "-m", "agentgym", "push", "openenv", options.env]
+        command += [str(folder), "--env-kwargs", *options.set]
         subprocess.run(command, check=True, stdout=sys.stderr)
         provider = DockerValidationProvider(helper_image=options.helper)
         report = run_validation(folder, max_level=Level.RUNTIME, provider=provider)

@@ -42,8 +42,10 @@ MEANINGS: Mapping[str, str] = {
     "num-tasks": r"[Nn]umber of tasks|[Tt]asks (of|to)",
     "open": r"^Open the page in the browser",
     "out": r"[Ff]older|[Ff]ile|page",
+    "owner": r"^Your account or organization",
     "port": r"^Port to listen on",
     "prompt": r"[Ww]hat the model reads|^What a model reads|^Prompt",
+    "public": r"^With --upload",
     "reward-hooks": r"[Rr]eward hooks|[Tt]urn-level rewards",
     "sandbox": r"^Back end of the sandboxes",
     "seed": r"[Ss]eed of",
@@ -56,6 +58,7 @@ MEANINGS: Mapping[str, str] = {
     "token": r"^Ask clients for a token",
     "top-p": r"^Nucleus",
     "trust": r"^Allow what a file may not name by itself",
+    "upload": r"^Also upload the folder",
     "window": r"[Ll]ast turns that the (policy|model) reads",
     "workers": r"^(Processes that play at the same time|Threads, processes or actors)",
 }

@@ -9,6 +9,7 @@ from typing import Literal
 
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.support.flag_marks import Append, Positional, Suppress
+from agentgym.support.hub_upload import PushArguments
 
 
 @dataclass(frozen=True)
@@ -301,8 +302,19 @@ class ServeOpenEnv(ServeEnv):
     """Port to listen on; 0 takes a free one."""
     grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
     """How actions are written. None: as the environment does by default, mostly native."""
-    folder: Path | None = None
-    """Instead of serving, write this folder for openenv validate, build and push."""
+
+
+@dataclass(frozen=True)
+class PushOpenEnv(PushArguments):
+    """Write a folder for OpenEnv, which serves an environment from a container."""
+
+    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
+    """How actions are written. None: as the environment does by default, mostly native."""
+
+
+@dataclass(frozen=True)
+class PushVerifiers(PushArguments):
+    """Write a package with an environment for verifiers and Prime Intellect's hub."""
 
 
 @dataclass(frozen=True)
@@ -434,6 +446,8 @@ COMMANDS: Mapping[str, type] = {
     "serve mcp": ServeMcp,
     "serve openenv": ServeOpenEnv,
     "serve sandbox": ServeSandbox,
+    "push openenv": PushOpenEnv,
+    "push verifiers": PushVerifiers,
     "images load": LoadImage,
     "images pull": PullImages,
     "images list": ListImages,
@@ -446,6 +460,7 @@ COMMANDS: Mapping[str, type] = {
 ABOUT = "Gymnasium environments of text tasks for language-model agents."
 ABOUT_FIRST: Mapping[str, str] = {
     "serve": "Serve environments, searches or sandboxes to other programs.",
+    "push": "Write environments as other projects' hubs take them, and upload them if asked.",
     "images": "Manage container images for sandboxes.",
 }
 """Descriptions of the first words of commands with two words."""
@@ -454,7 +469,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "evaluate": ("eval", "compare", "view", "protocols"),
     "train": ("train", "presets", "merge"),
     "recorded episodes": ("replay", "export"),
-    "own tasks and environments": ("init", "validate", "conform", "synth", "index", "swe"),
+    "own tasks and environments": ("init", "validate", "conform", "push", "synth", "index", "swe"),
     "servers and images": ("serve", "images"),
 }
 """The commands in the order of the help, by the titles of their groups."""

@@ -20,6 +20,8 @@ from agentgym.cli.arguments import (
     Protocols,
     PruneImages,
     PullImages,
+    PushOpenEnv,
+    PushVerifiers,
     Replay,
     ServeHttp,
     ServeMcp,
@@ -164,6 +166,18 @@ def _serve_openenv(command: ServeOpenEnv, console: Console) -> int:
     return serve_openenv(command, console)
 
 
+def _push_openenv(command: PushOpenEnv, console: Console) -> int:
+    from agentgym.cli.push import push_openenv
+
+    return push_openenv(command, console)
+
+
+def _push_verifiers(command: PushVerifiers, console: Console) -> int:
+    from agentgym.cli.push import push_verifiers
+
+    return push_verifiers(command, console)
+
+
 def _serve_sandbox(command: ServeSandbox, console: Console) -> int:
     from agentgym.cli.sandbox import serve
 
@@ -215,6 +229,8 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     ServeMcp: _serve_mcp,
     ServeOpenEnv: _serve_openenv,
     ServeSandbox: _serve_sandbox,
+    PushOpenEnv: _push_openenv,
+    PushVerifiers: _push_verifiers,
     **dict.fromkeys((LoadImage, PullImages, ListImages, PruneImages), _images),
     Validate: _validate,
     Conform: _conform,

@@ -41,13 +41,7 @@ def serve_mcp(command: ServeMcp, console: Console) -> int:
 
 
 def serve_openenv(command: ServeOpenEnv, console: Console) -> int:
-    """Serve environments to clients until interrupted, or write a folder for OpenEnv."""
-    if command.folder is not None:
-        from agentgym.interop.openenv.folder import write_folder
-
-        write_folder(command.folder, command.env, command.env_kwargs, command.grammar)
-        say(console, f"wrote {command.folder}: openenv validate {command.folder}")
-        return 0
+    """Serve environments to clients until interrupted."""
     from agentgym.interop.openenv.server import serve
 
     make = partial(make_asked, command.env, command.env_kwargs, "--env-kwargs", command.grammar)

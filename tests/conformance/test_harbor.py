@@ -19,6 +19,7 @@ from harbor.models.task.config import EnvironmentConfig, NetworkMode, NetworkPol
 from harbor.models.task.task import Task as TheirTask
 from harbor.models.trial.paths import TrialPaths
 
+from agentgym.cli import main
 from agentgym.core.env import TextEnv
 from agentgym.envs.swe.engine.commands import only_command
 from agentgym.envs.swe.engine.observation import show
@@ -81,6 +82,24 @@ def test_harbor_reads_our_tasks(swe: Path) -> None:
         assert task.config.schema_version == "1.4" and task.instruction.strip()
         assert task.config.environment.network_mode == NetworkMode.NO_NETWORK
         assert str(task.config.verifier.environment_mode.value) == "separate"
+
+
+def test_harbor_publishes_our_data_set(tmp_path: Path) -> None:
+    """Its program finds the tasks and the manifest, and computes the digests that stand there."""
+    from harbor.cli.add import _resolve_local_task
+    from harbor.cli.publish import _resolve_paths
+    from harbor.models.dataset.manifest import DatasetManifest
+
+    out = tmp_path / "tasks"
+    few = ("--split", "test", "--num-tasks", "3", "--owner", "me")
+    assert main(["push", "harbor", "swe", str(out), *few]) == 0
+    next(out.glob("*/tests")).joinpath("x.pyc").touch()  # which Harbor leaves out
+    manifest = DatasetManifest.from_toml_file(out / "dataset.toml")
+    tasks, data_sets, *_ = _resolve_paths([out])
+    assert data_sets == [out.resolve()] and len(tasks) == 3
+    assert manifest.dataset.name == "me/swe"
+    assert manifest.tasks == [_resolve_local_task(task) for task in tasks]
+    assert all(entry.name.startswith("me/swe-") for entry in manifest.tasks)
 
 
 def make_environment(folder: Path, tmp_path: Path, **options: Any) -> NamespaceEnvironment:

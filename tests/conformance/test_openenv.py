@@ -332,7 +332,11 @@ def test_a_running_server_is_valid() -> None:
 
 @pytest.mark.slow
 def test_a_folder_is_valid_and_its_own_copy_serves(tmp_path: Path) -> None:
-    """What OpenEnv grades in a container it grades here of the server in the folder."""
+    """What OpenEnv grades in a container it grades here of the server in the folder.
+
+    Its ``push`` accepts the folder, and uploads all of it.
+    """
+    from openenv.cli.commands import push
     from openenv.validation.graders.runtime import basic
     from openenv.validation.manifest import ExecutionDeclaration
     from openenv.validation.parsers.openenv_yaml import OpenEnvYamlParser
@@ -340,9 +344,16 @@ def test_a_folder_is_valid_and_its_own_copy_serves(tmp_path: Path) -> None:
     from openenv.validation.runtime.contracts import load_runtime_plan
 
     folder = tmp_path / "shop"
-    write = ["serve", "openenv", "webshop", "--env-kwargs", "size=60", "--folder", str(folder)]
+    write = ["push", "openenv", "webshop", str(folder), "--env-kwargs", "size=60"]
     subprocess.run([sys.executable, "-m", "agentgym", *write], check=True)
     assert "PASS  static.manifest" in validate("--level", "static", str(folder))
+    staged = tmp_path / "staged"
+    name, _ = push._validate_openenv_directory(folder)
+    push._prepare_staging_directory(folder, name, staged, push.DEFAULT_PUSH_IGNORE_PATTERNS)
+    uploaded = {path.relative_to(staged) for path in staged.rglob("*")}
+    assert {path.relative_to(folder) for path in folder.rglob("*")} - uploaded == {
+        Path(".dockerignore")
+    }
     manifest = OpenEnvYamlParser().parse(folder)
     plan = load_runtime_plan(folder, ExecutionDeclaration())
     port = listen("127.0.0.1", 0)

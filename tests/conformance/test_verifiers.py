@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -73,3 +76,46 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
         assert digest([turns]) == digest([episode.turns[:-1]])
         assert player.totals["reward"] == sum(reward for _, reward, _ in episode.turns)
     assert json.loads(json.dumps(rows[some[0]].data.info))["env"] == env_id
+
+
+PLAY = """
+import asyncio, json, os, sys
+ours = lambda path: os.path.exists(os.path.join(path, "agentgym", "__init__.py"))
+sys.path[:] = [path for path in sys.path if not ours(path)]
+from types import SimpleNamespace
+from verifiers.v1.utils.loaders import environment_class, resolve_env_config, taskset_class
+cls = taskset_class("me/agentgym-textcraft-lookup")
+config = resolve_env_config({"taskset": {"id": "agentgym-textcraft-lookup", "num_tasks": 3}})
+rows = list(cls(config.taskset))
+import agentgym
+print(json.dumps([
+    agentgym.__file__, environment_class("agentgym-textcraft-lookup").__name__,
+    type(config.taskset).__name__, [row.data.info for row in rows],
+]))
+"""
+
+
+@pytest.mark.slow
+def test_a_pushed_package_is_a_taskset_that_needs_no_agentgym(tmp_path: Path) -> None:
+    """Verifiers finds it by the name that the hub installs, and Prime takes it for one of v1."""
+    folder, target = tmp_path / "folder", tmp_path / "target"
+    push = [sys.executable, "-m", "agentgym", "push", "verifiers", "textcraft:lookup", str(folder)]
+    subprocess.run([*push, "--env-kwargs", "horizon=5"], check=True)
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(target)]
+    subprocess.run([*pip, str(folder)], check=True)
+    program = f"import sys; sys.path.insert(0, {str(target)!r})\n{PLAY}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr
+    file, env_class, config, rows = json.loads(done.stdout)
+    assert Path(file).is_relative_to(target / "agentgym_textcraft_lookup" / "code")
+    assert (env_class, config) == ("AgentGymEnv", "TasksConfig")
+    assert [(row["env"], row["kwargs"]) for row in rows] == [
+        ("textcraft:lookup", {"horizon": 5})
+    ] * 3
+    runtime = pytest.importorskip(
+        "prime_cli.utils.environment_runtime", reason="prime is in .ci/peers"
+    )
+    (facts,) = target.glob("agentgym_textcraft_lookup-*.dist-info/METADATA")
+    lines = facts.read_text().splitlines()
+    needs = [line.removeprefix("Requires-Dist: ") for line in lines if "Requires-Dist" in line]
+    assert runtime.classify_runtime_from_metadata(needs) == runtime.VERIFIERS_V1

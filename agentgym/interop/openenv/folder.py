@@ -1,26 +1,20 @@
 """Write a folder that OpenEnv can validate, build and push: a family of environments as a server.
 
-It contains a copy of this package, so that the build does not depend on a released version.
+It contains a copy of agentgym, so that the build does not depend on a released version.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import yaml
-from packaging.requirements import Requirement
 
-import agentgym.registration as registration
 from agentgym.core.env import TextEnv
-from agentgym.errors import DISTRIBUTION, ConfigurationError
+from agentgym.interop.family_code import FamilyCode, check_new, family_code
 from agentgym.registration.making import make_asked
-from agentgym.support.caching import publish
-from agentgym.support.folder_lock import holds_other_files
 
 SERVER = "openenv"
 """The extra with OpenEnv."""
@@ -36,7 +30,7 @@ from functools import partial
 from agentgym.interop.openenv.server import make_app
 from agentgym.registration.making import make_asked
 
-app = make_app(partial(make_asked, {name!r}, {pairs!r}, "--env-kwargs", {grammar!r}), {name!r})
+app = make_app(partial(make_asked, {asked!r}, {pairs!r}, "--env-kwargs", {grammar!r}), {name!r})
 
 
 def main() -> None:
@@ -63,7 +57,7 @@ build-backend = "hatchling.build"
 [project]
 name = "openenv-{name}"
 version = "{version}"
-description = "{summary}"
+description = {description}
 requires-python = ">=3.10"
 dependencies = [
 {dependencies}
@@ -71,10 +65,16 @@ dependencies = [
 
 [project.scripts]
 server = "server.app:main"
-
+{entry_points}
 [tool.hatch.build.targets.wheel]
-packages = ["agentgym", "server"]
+packages = ["agentgym", "server"{own_names}]
 """
+CLIENT = '''"""The client of {name}."""
+
+from openenv.core.generic_client import GenericEnvClient as Client
+
+__all__ = ["Client"]
+'''
 README = """---
 title: {name}
 sdk: docker
@@ -93,83 +93,73 @@ An action is `{{"text": ACTION}}`, an observation `{{"text": TEXT}}`. `reset` ta
 
 def write_folder(
     folder: Path, name: str, pairs: Sequence[str] = (), grammar: str | None = None
-) -> None:
+) -> FamilyCode:
     """Write the folder of a family.
 
     Args:
         folder: The folder, which is created.
-        name: Short name or id of the family.
+        name: Short name, task set or id of the family.
         pairs: Arguments of the environment, each as name=value.
         grammar: Grammar of actions; None: the environment's default.
 
+    Returns:
+        The code that the folder contains.
+
     Raises:
-        ConfigurationError: The folder is not empty, this package is not installed, or the name is
-            not a family of this package.
+        ConfigurationError: The folder is not empty, or an error of `family_code`.
         AgentGymError: The environment cannot be made.
     """
-    if holds_other_files(folder):
-        raise ConfigurationError(f"expected a new folder or an empty one, got {folder}")
-    family = next(
-        (entry for entry in registration.FAMILIES if name in (entry.name, entry.id)), None
-    )
-    if family is None:
-        names = ", ".join(entry.name for entry in registration.FAMILIES)
-        raise ConfigurationError(
-            f"expected a family of this package ({names}), as the folder contains its code; got "
-            f"{name}"
-        )
+    check_new(folder)
+    code = family_code(name, SERVER)
     env = make_asked(name, pairs, "--env-kwargs", grammar)
     try:
-        texts = _texts(env, family, tuple(pairs), grammar)
+        texts = _texts(env, code, name, tuple(pairs), grammar)
     finally:
         env.close()
-    scratch = folder.with_name(f"{folder.name}.part")
-    shutil.rmtree(scratch, ignore_errors=True)
-    for path, text in texts.items():
-        (scratch / path).parent.mkdir(parents=True, exist_ok=True)
-        (scratch / path).write_text(text, encoding="utf-8")
-    package = Path(registration.__file__).parent
-    unwanted = shutil.ignore_patterns("__pycache__", "*.py[co]")
-    shutil.copytree(package, scratch / package.name, ignore=unwanted)
-    publish(scratch, folder)
+    code.write(folder, texts, agentgym_in="")
+    return code
 
 
 def _texts(
-    env: TextEnv, family: registration.EnvFamily, pairs: tuple[str, ...], grammar: str | None
+    env: TextEnv, code: FamilyCode, asked: str, pairs: tuple[str, ...], grammar: str | None
 ) -> dict[str, str]:
     """Return the texts of the folder, by their paths."""
     values = {
-        "name": family.name,
-        "version": _distribution().version,
-        "summary": family.summary,
+        "name": code.short,
+        "asked": asked,
+        "version": code.version,
+        "summary": code.family.summary,
         "prompt": env.action_prompt(),
         "splits": ", ".join(env.tasks.splits),
         "pairs": pairs,
         "grammar": grammar,
-        "dependencies": "\n".join(
-            f"    {json.dumps(requirement)}," for requirement in _dependencies(family)
-        ),
+        "description": code.description,
+        "dependencies": code.dependencies,
+        "entry_points": code.entry_points,
+        "own_names": code.own_names,
     }
     return {
-        "openenv.yaml": yaml.safe_dump(_manifest(env, family), sort_keys=False),
+        "openenv.yaml": yaml.safe_dump(_manifest(env, code), sort_keys=False),
         "validation/runtime.json": json.dumps(_probe(env), indent=2),
         "pyproject.toml": PROJECT.format_map(values),
         "Dockerfile": DOCKERFILE,
         ".dockerignore": "**/__pycache__\n",
         "README.md": README.format_map(values),
-        "server/__init__.py": f'"""The server of {family.name}."""\n',
+        "__init__.py": f'"""{code.short} as an environment of OpenEnv."""\n',
+        "client.py": CLIENT.format_map(values),
+        "server/__init__.py": f'"""The server of {code.short}."""\n',
         "server/app.py": APP.format_map(values),
     }
 
 
-def _manifest(env: TextEnv, family: registration.EnvFamily) -> dict[str, Any]:
+def _manifest(env: TextEnv, code: FamilyCode) -> dict[str, Any]:
     """Declare what OpenEnv's validation compares with what it measures."""
     split = env.tasks.splits[-1]
     panel = env.tasks.panel(split, min(PANEL, env.tasks.len(split)))
     return {
         "spec_version": 1,
-        "name": family.name,
-        "version": _distribution().version,
+        "name": code.short,
+        "version": code.version,
         "type": "space",
         "runtime": "fastapi",
         "app": "server.app:app",
@@ -191,7 +181,7 @@ def _manifest(env: TextEnv, family: registration.EnvFamily) -> dict[str, Any]:
             },
             "task_distribution": {"dataset_version": f"panel {panel.sha256}"},
             "execution": {"kind": "openenv_ws", "dockerfile": "Dockerfile"},
-            "types": {"tags": ["text", family.name]},
+            "types": {"tags": ["text", code.short]},
         },
     }
 
@@ -206,44 +196,3 @@ def _probe(env: TextEnv) -> dict[str, Any]:
         "reset": {"episode_id": "probe", "seed": 0, "options": {"split": split, "index": 0}},
         "actions": [{"text": offered[0] if offered else "look"}],
     }
-
-
-def _distribution() -> metadata.Distribution:
-    """Return what is known of this package as it was installed.
-
-    Raises:
-        ConfigurationError: It was not.
-    """
-    try:
-        return metadata.distribution(DISTRIBUTION)
-    except metadata.PackageNotFoundError as error:
-        raise ConfigurationError(
-            "expected agentgym to be installed, because the folder lists its requirements; run: "
-            "pip install -e . (in a checkout of agentgym)"
-        ) from error
-
-
-def _dependencies(family: registration.EnvFamily) -> list[str]:
-    """Return what the server of a family needs, as requirements.
-
-    Raises:
-        ConfigurationError: What was installed is older than this code, and does not know.
-    """
-    installed = _distribution()
-    if SERVER not in (installed.metadata.get_all("Provides-Extra") or ()):
-        raise ConfigurationError(
-            f"expected agentgym to be installed with the extra {SERVER}, which the folder needs, "
-            f"got version {installed.version} without one; run again: pip install -e . (in a "
-            "checkout of agentgym)"
-        )
-    extras = ("", SERVER, family.extra)
-    requirements: dict[str, None] = {}
-    for line in installed.requires or ():
-        requirement = Requirement(line)
-        marker = requirement.marker
-        # Those of extras name the extra in their marker; others stay as they are.
-        if marker is None or "extra" not in str(marker):
-            requirements[line] = None
-        elif any(marker.evaluate({"extra": extra}) for extra in extras if extra):
-            requirements[str(Requirement(line.partition(";")[0]))] = None
-    return list(requirements)

@@ -21,7 +21,7 @@ def test_an_older_installation_does_not_know_what_the_server_needs(
     (facts / "METADATA").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
     folder = tmp_path / "shop"
-    argv = ("serve", "openenv", "webshop", "--env-kwargs", "size=60", "--folder", str(folder))
+    argv = ("push", "openenv", "webshop", str(folder), "--env-kwargs", "size=60")
     code, _, err = run(capsys, *argv)
     assert code == 2 and "version 0.0.1 without one" in " ".join(err.split())
     assert not folder.exists()

@@ -39,6 +39,8 @@ from agentgym.sandbox.dockerfile import NO_IMAGE
 from agentgym.support.caching import SCRATCH, publish
 from agentgym.support.random_stream import Stream
 
+OWNER = "agentgym"
+"""Organization in the names of tasks that nobody owns at a hub."""
 JUDGE = "judge.zip"
 """File of ``tests/`` with the judge and the modules that it needs."""
 MODULES = (
@@ -117,7 +119,7 @@ schema_version = "1.4"
 artifacts = [{{ source = "{workdir}", exclude = [".git", "__pycache__"] }}]
 
 [task]
-name = "agentgym/{name}"
+name = "{owner}/{name}"
 description = "Repair a repository so that its failing tests pass."
 
 [metadata]
@@ -146,6 +148,8 @@ class FolderOptions:
     image: str = ""
     """An image that holds Python 3.10 or later, git and pytest 8 or later; empty makes one of the
     Python of this process from the Docker Hub, into which git and pytest are installed."""
+    owner: str = OWNER
+    """Organization in the names of the tasks."""
 
 
 def write_folder(task: Task, instance: Instance, folder: Path, options: FolderOptions) -> None:
@@ -177,7 +181,7 @@ def write_folder(task: Task, instance: Instance, folder: Path, options: FolderOp
         "instruction.md": _INSTRUCTION.format(
             statement=instance.statement.strip(), workdir=WORKDIR
         ),
-        "task.toml": _toml(task, instance),
+        "task.toml": _toml(task, instance, options.owner),
         "environment/Dockerfile": _dockerfile(options.image),
         "solution/solve.sh": _SOLVE,
         "solution/solution.patch": instance.patch,
@@ -273,12 +277,13 @@ def _dockerfile(image: str) -> str:
     return _DOCKERFILE.format(image=base, install=install, workdir=WORKDIR)
 
 
-def _toml(task: Task, instance: Instance) -> str:
+def _toml(task: Task, instance: Instance, owner: str) -> str:
     details = {
         key: instance.details[key] for key in ("kind", "difficulty") if key in instance.details
     }
     return _TOML.format(
         workdir=WORKDIR,
+        owner=owner,
         name=folder_name(task),
         split=json.dumps(task.split),
         details="".join(f"{key} = {json.dumps(value)}\n" for key, value in details.items()),

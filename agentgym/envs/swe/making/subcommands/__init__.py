@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agentgym.envs.swe.making.subcommands import (
-    export_command,
     gold_command,
     image_commands,
+    push_command,
     red_team_commands,
     task_commands,
 )
@@ -22,7 +22,7 @@ SUBCOMMANDS = (
     ),
     Subcommand("swe list", task_commands.List, task_commands.list_tasks),
     Subcommand("swe red-team", red_team_commands.RedTeam, red_team_commands.red_team),
-    Subcommand("swe export", export_command.ExportTasks, export_command.export_tasks),
+    Subcommand("push harbor", push_command.PushHarbor, push_command.push_harbor),
     Subcommand("swe image", image_commands.ShowImage, image_commands.image),
     Subcommand("swe prefetch", image_commands.Prefetch, image_commands.prefetch),
     Subcommand("swe gold", gold_command.PrepareGold, gold_command.gold),

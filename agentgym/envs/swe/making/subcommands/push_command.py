@@ -1,16 +1,15 @@
-"""``agentgym swe export``: write SWE tasks as folders for Harbor."""
+"""``agentgym push harbor``: write SWE tasks as a dataset of Harbor, and upload it if asked."""
 
 from __future__ import annotations
 
 import json
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentgym.core.options import integer
 from agentgym.errors import ConfigurationError
-from agentgym.support.flag_marks import Positional
+from agentgym.support.hub_upload import HubProgram, PushArguments
 from agentgym.support.terminal import say
 
 if TYPE_CHECKING:
@@ -18,15 +17,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ExportTasks:
-    """Write SWE tasks as folders for Harbor."""
+class PushHarbor(PushArguments):
+    """Write SWE tasks as a dataset of Harbor: a folder for each task, and a manifest.
 
-    out: Positional[Path]
-    """Folder to write; existing tasks in it are kept."""
-    env: str = "swe"
-    """Environment whose tasks are written."""
-    env_kwargs: tuple[str, ...] = ()
-    """Arguments of the environment as name=value, such as data=FOLDER."""
+    Tasks that the folder already holds are kept.
+    """
+
     split: str | None = None
     """Only tasks of this split."""
     num_tasks: int | None = None
@@ -40,17 +36,28 @@ class ExportTasks:
     """Print JSON."""
 
 
-def export_tasks(command: ExportTasks, console: Console) -> int:
-    """Write the folders.
+def _words(arguments: PushArguments, name: str) -> list[str]:
+    return ["publish", str(arguments.out), *(["--public"] if arguments.public else [])]
+
+
+HARBOR = HubProgram("harbor", "harbor", _words)
+"""Uploads to Harbor's hub."""
+
+
+def push_harbor(command: PushHarbor, console: Console) -> int:
+    """Write the folders and the manifest.
 
     Raises:
         ConfigurationError: The environment is not SWE, or an option is invalid.
     """
     from agentgym.envs.swe.env import SWEEnv
-    from agentgym.envs.swe.making.harbor.folders import FolderOptions, write_folders
-    from agentgym.registration.making import make_asked
+    from agentgym.envs.swe.making.harbor.dataset import write_manifest
+    from agentgym.envs.swe.making.harbor.folders import OWNER, FolderOptions, write_folders
+    from agentgym.registration.making import make_asked, resolve
     from agentgym.support.progress_bars import FittedProgress
 
+    HARBOR.check(command)
+    owner, name = command.owner or OWNER, resolve(command.env).short
     count = None if command.num_tasks is None else integer(command.num_tasks, "--num-tasks", 1)
     env = make_asked(command.env, command.env_kwargs, "--env-kwargs")
     try:
@@ -67,20 +74,22 @@ def export_tasks(command: ExportTasks, console: Console) -> int:
                 split=command.split,
                 num_tasks=count,
                 seed=command.seed,
-                options=FolderOptions(command.image),
+                options=FolderOptions(command.image, owner),
                 watch=lambda done, total: bar.update(bar_task, completed=done, total=total),
             )
+        write_manifest(command.out, f"{owner}/{name}", "Repair a repository: SWE of agentgym.")
     finally:
         env.close()
     if command.json:
         sys.stdout.write(
             json.dumps({"written": written_count, "there": existing_count}, indent=2) + "\n"
         )
-        return 0
+        return HARBOR.finish(command, name, console) if command.upload else 0
     existing_note = f", {existing_count:,} were there" if existing_count else ""
     say(
         console,
-        f"{written_count:,} tasks written to {command.out}{existing_note}. Play them: harbor run "
-        f"-p {command.out} -a oracle --env agentgym.interop.harbor:NamespaceEnvironment",
+        f"{written_count:,} tasks written to {command.out}{existing_note}. Play them:\n"
+        f"  harbor run -p {command.out} -a oracle --env "
+        "agentgym.interop.harbor:NamespaceEnvironment",
     )
-    return 0
+    return HARBOR.finish(command, name, console)
