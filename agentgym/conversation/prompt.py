@@ -178,7 +178,7 @@ class Prompt:
         yield {"role": "user", "content": shot.turns[0].observation}
         for index, (turn, result) in enumerate(zip(shot.turns, [*later, shot.result], strict=True)):
             call_id = f"example_{number}_{index}"
-            call = {"id": call_id, "type": "function", "function": _called(turn.action)}
+            call = {"id": call_id, "type": "function", "function": call_function(turn.action)}
             yield {"role": "assistant", "content": None, "tool_calls": [call]}
             yield {"role": "tool", "tool_call_id": call_id, "content": result}
 
@@ -259,8 +259,8 @@ class Prompt:
         return turn.explained if self.layout.reasons else turn.observation
 
 
-def _called(action: str) -> dict[str, str]:
-    """Return a call written as text as the function of a tool call."""
+def call_function(action: str) -> dict[str, str]:
+    """Return the ``function`` of the tool call that an action of the grammar ``tool_call`` is."""
     payload = json.loads(action.removeprefix("<tool_call>").removesuffix("</tool_call>"))
     return {"name": payload["name"], "arguments": json.dumps(payload["arguments"])}
 

@@ -3,6 +3,7 @@
 For one environment::
 
     tasks = TrlTasks("webshop", num_tasks=64, difficulty="easy")
+    args = GRPOConfig(max_completion_length=2 * tasks.completion_tokens(tokenizer))
     GRPOTrainer(model, args=args, train_dataset=tasks.dataset(),
                 environment_factory=tasks.environment_factory)
 
@@ -16,11 +17,13 @@ rewards. For several environments in one run, pass a dict of factories and the r
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from agentgym.actions import ActionSpec
 from agentgym.agents import GRAMMAR, Session, tool_function
+from agentgym.conversation.prompt import call_function
 from agentgym.core.delegation import refuse_workers
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import ConfigurationError, require
@@ -28,6 +31,7 @@ from agentgym.registration.making import make, resolve
 
 __all__ = ["TrlTasks"]
 
+logger = logging.getLogger(__name__)
 RESERVED = ("reset", "get_reward")
 """Methods that TRL does not treat as tools."""
 
@@ -99,9 +103,58 @@ class TrlTasks:
             rows["environment"] = [environment] * len(self.task_ids)
         return require("datasets", "train").Dataset.from_dict(rows)
 
+    def completion_tokens(self, tokenizer: Any, num_tasks: int = 8) -> int:
+        """Count the tokens of the longest of some solved episodes, for ``max_completion_length``.
+
+        TRL counts the calls and results of all turns, by default up to 512 tokens. A result that
+        does not fit is dropped and the episode ends there, with the reward so far and without a
+        message. A policy that thinks, or needs more turns than the solver, needs more.
+
+        Args:
+            tokenizer: The model's tokenizer, with its chat template.
+            num_tasks: The solver plays so many of the tasks.
+
+        Raises:
+            ConfigurationError: The environment has no solver.
+        """
+        text_env: Any = make(self._name, **self._kwargs).unwrapped
+        try:
+            return max(
+                _played_tokens(Session(text_env, options={"task_id": task_id}), text_env, tokenizer)
+                for task_id in self.task_ids[:num_tasks]
+            )
+        finally:
+            text_env.close()
+
+
+def _played_tokens(session: Session, text_env: Any, tokenizer: Any) -> int:
+    """Let the solver play an episode; return the tokens after its first message."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": session.instruction}]
+
+    def count(**kwargs: Any) -> int:
+        text = tokenizer.apply_chat_template(
+            messages, tools=session.openai_tools, tokenize=False, **kwargs
+        )
+        return len(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    prompt_tokens = count(add_generation_prompt=True)
+    while not session.over:
+        action = text_env.oracle_action()
+        if action is None:
+            raise ConfigurationError(
+                f"expected an environment with a solver, got {text_env.task.id} without a next "
+                "action: choose max_completion_length by the length of your own episodes"
+            )
+        call = {"type": "function", "function": call_function(action)}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        messages.append({"role": "tool", "content": session.act(action)})
+    return count() - prompt_tokens
+
 
 class _TrlEnvironment:
     """One environment at a time; subclasses have a method for each action."""
+
+    _warned: ClassVar = False
 
     def __init__(self, name: str, kwargs: dict[str, Any]) -> None:
         self._env = GuardedEnv(make(name, **kwargs))
@@ -122,9 +175,19 @@ class _TrlEnvironment:
 
         Before the first reset it is None, too.
         """
-        if self._session is None or self._session.failure is not None:
+        session = self._session
+        if session is None or session.failure is not None:
             return None
-        return self._session.reward
+        if not session.over and not type(self)._warned:
+            type(self)._warned = True
+            logger.warning(
+                "TRL ended an episode of %s after %d of up to %d turns: either the model answered "
+                "without a call, or a result did not fit into max_completion_length, of which "
+                "TrlTasks.completion_tokens(tokenizer) counts what the solver needs; further "
+                "episodes that end so are not reported",
+                self._env.unwrapped.spec.id, len(session.moments) - 1, session.horizon,
+            )  # fmt: skip
+        return session.reward
 
     def _call(self, name: str, arguments: Any) -> str:
         """Take a turn."""

@@ -116,18 +116,66 @@ def test_mistakes_are_named() -> None:
         TrlTasks(TOY_ID, num_tasks=1).environment_factory().press("red")  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
-def test_trl_trains_on_two_environments(tmp_path: Path) -> None:
-    """A step of TRL's own trainer on tasks of two environments, with their own rewards."""
-    trl = pytest.importorskip("trl")
-    datasets = pytest.importorskip("datasets")
+def model_with_template(folder: Path) -> Any:
+    """Save a tiny model with Qwen3's template and a long context; return its tokenizer."""
     from tests.trainers.rollouts.shipped_templates import tokenizer
     from tests.trainers.tiny_policy import SIZE
     from trainers.models.tiny import build_model
 
     text_tokenizer = tokenizer("qwen3")
-    build_model(text_tokenizer, SIZE).save_pretrained(tmp_path / "model")
-    text_tokenizer.save_pretrained(tmp_path / "model")
+    model = build_model(text_tokenizer, SIZE)
+    model.config.max_position_embeddings = 2**16
+    model.save_pretrained(folder)
+    text_tokenizer.save_pretrained(folder)
+    return text_tokenizer
+
+
+UNBOXED = [entry.name for entry in FAMILIES if not entry.boxed]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", UNBOXED)
+def test_a_solved_episode_fits_into_the_tokens_that_are_counted(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The solver plays through TRL's own trainer, and earns what it earns elsewhere."""
+    trl = pytest.importorskip("trl")
+    text_tokenizer = model_with_template(tmp_path / "model")
+    tasks = TrlTasks(name, num_tasks=1, split="test")
+    budget = tasks.completion_tokens(text_tokenizer)
+
+    class Solved(trl.GRPOTrainer):  # type: ignore[misc]  # a class of an optional package
+        """Writes the solver's calls instead of a model's."""
+
+        def _generate_single_turn(self, prompt_ids: Any, *args: Any, **kwargs: Any) -> Any:
+            actions = [env._env.unwrapped.oracle_action() or "done" for env in self.environments]
+            texts = [f"{action}<|im_end|>" for action in actions[: len(prompt_ids)]]
+            return [text_tokenizer(text)["input_ids"] for text in texts], None
+
+    rewards = []
+    for tokens in (budget + 16, budget // 2):  # 16: the answer "done" after the end
+        args = trl.GRPOConfig(
+            str(tmp_path / "out"), max_steps=1, per_device_train_batch_size=2, num_generations=2,
+            max_completion_length=tokens, use_cpu=True, bf16=False, report_to=[],
+            gradient_checkpointing=False, save_strategy="no",
+        )  # fmt: skip
+        trainer = Solved(
+            str(tmp_path / "model"), args=args, train_dataset=tasks.dataset(),
+            processing_class=text_tokenizer, environment_factory=tasks.environment_factory,
+        )  # fmt: skip
+        trainer.train()
+        rewards.append(trainer.state.log_history[0]["reward"])
+    several_calls = name not in ("database", "mathpython")  # whose first call ends the episode
+    assert rewards[0] == 1.0 and (rewards[1] < 1.0) == several_calls
+    assert caplog.text.count("max_completion_length") == several_calls
+
+
+@pytest.mark.slow
+def test_trl_trains_on_two_environments(tmp_path: Path) -> None:
+    """A step of TRL's own trainer on tasks of two environments, with their own rewards."""
+    trl = pytest.importorskip("trl")
+    datasets = pytest.importorskip("datasets")
+    text_tokenizer = model_with_template(tmp_path / "model")
     sources = {
         "toy": TrlTasks(TOY_ID, num_tasks=2),
         "home": TrlTasks("alfworld", num_tasks=2, difficulty="easy"),

@@ -42,6 +42,8 @@ TIMEOUT = 60.0
 NO_REWARD = "the server pays nothing: rewards are those of `reward`, or of reward hooks"
 NO_SEED = "the server takes no seed: tasks differ in nothing but their number"
 FAILED = "isError"
+EMPTY = "(the tool returned nothing)"
+"""Observation of an answer without content: some chat templates leave out an empty message."""
 NO_WORDS = "the tool failed and does not say why"
 
 
@@ -168,7 +170,7 @@ class McpWorld(World):
             return _invalid(str(problem))
         answer = self._ask(tool.name, arguments)
         serves_episodes, failed = self._start is not None, bool(answer.get(FAILED))
-        observation = _text(answer, serves_episodes) or (NO_WORDS if failed else "")
+        observation = _text(answer, serves_episodes) or (NO_WORDS if failed else EMPTY)
         self._calls.append(CallRecord(tool.name, arguments, observation, failed))
         if self._reward is not None:
             worth = self._reward(self._goal, tuple(self._calls))

@@ -65,8 +65,8 @@ def test_keys_of_others_are_not_ours(name: str) -> None:
     [
         ("bare", '{"temperature": 21.5, "sky": "clear ☀"}'),
         ("missing", '{"n": 1}'),
-        ("nothing", ""),
-        ("null", ""),
+        ("nothing", "(the tool returned nothing)"),
+        ("null", "(the tool returned nothing)"),
         ("failed", NO_WORDS),
         ("words", "plain words"),
         ("old", '{"toolResult": [1, 2]}'),
