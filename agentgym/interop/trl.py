@@ -157,7 +157,7 @@ class _TrlEnvironment:
     _warned: ClassVar = False
 
     def __init__(self, name: str, kwargs: dict[str, Any]) -> None:
-        self._env = GuardedEnv(make(name, **kwargs))
+        self._name, self._env = name, GuardedEnv(make(name, **kwargs))
         self._session: Session | None = None
 
     def reset(self, task_id: str, **columns: Any) -> str:
@@ -185,7 +185,7 @@ class _TrlEnvironment:
                 "without a call, or a result did not fit into max_completion_length, of which "
                 "TrlTasks.completion_tokens(tokenizer) counts what the solver needs; further "
                 "episodes that end so are not reported",
-                self._env.unwrapped.spec.id, len(session.moments) - 1, session.horizon,
+                self._name, len(session.moments) - 1, session.horizon,
             )  # fmt: skip
         return session.reward
 
