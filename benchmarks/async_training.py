@@ -55,7 +55,7 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines import engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.engines.vllm_command import ServerNeeds
-from trainers.rollouts.rollout_runner import RolloutStats
+from trainers.rollouts.rollout_stats import RolloutStats
 
 STALENESS = (0, 1)
 GROUPS, GROUP_SIZE, HORIZON = 8, 8, 6

@@ -52,9 +52,8 @@ from trainers.config.setting_checks import (
     check_imitation,
     check_template,
 )
-from trainers.grpo.precision import check_memory_options
-from trainers.grpo.trl_arguments import largest_divisor
 from trainers.methods.table import methods
+from trainers.model_files.precision import check_memory_options
 
 DELEGATING_TURN = 64
 """Tokens per turn at least of a policy that delegates tasks in words; its episodes get twice as
@@ -379,7 +378,8 @@ def _minibatches(rl: RlConfig, preset: Preset) -> int:
             "expected at least 2 episodes per step, got --rl.groups 1 and --rl.num-generations 1"
         )
     if rl.minibatches is None:
-        return largest_divisor(rl.episodes, preset.minibatches)
+        parts = range(min(rl.episodes, preset.minibatches), 0, -1)
+        return next(count for count in parts if rl.episodes % count == 0)
     if rl.episodes % rl.minibatches:
         raise ConfigurationError(
             f"expected --rl.minibatches to divide groups x num_generations = {rl.episodes}, got "

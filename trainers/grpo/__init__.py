@@ -1,4 +1,4 @@
-"""The multi-turn trainer on TRL: its arguments, its advantages and its loss.
+"""The multi-turn trainer on TRL: its steps, its advantages and its loss.
 
 To add one of these, touch these files:
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from accelerate.utils import DistributedType, gather_object
+from accelerate.utils import gather_object
 from datasets import Dataset
 from peft import PeftModel
 from torch import Tensor, nn
@@ -36,7 +36,6 @@ from agentgym.errors import NotSupported
 from trainers.algorithms.loss import changes_weights
 from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_state
 from trainers.grpo.minibatches import divided
-from trainers.grpo.restore import fill_partitions, fill_shards
 from trainers.grpo.step_end import StepEnd
 from trainers.grpo.step_part import StepPart
 from trainers.grpo.step_times import StepTimes
@@ -44,7 +43,7 @@ from trainers.grpo.trl_arguments import check_arguments
 from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
 
-__all__ = ["DROPPED", "IDLE", "LOST_TOKENS", "TOKENS", "BatchTrainer"]
+__all__ = ["DROPPED", "IDLE", "BatchTrainer"]
 
 logger = logging.getLogger(__name__)
 
@@ -52,10 +51,6 @@ T = TypeVar("T")
 
 DROPPED, IDLE = "updates/dropped_updates", "updates/idle_updates"
 """Names of the counts of a step's updates that change no weight."""
-LOST_TOKENS = "updates/lost_tokens"
-"""Name of the share of trained tokens left out because their loss is not finite."""
-TOKENS = "tokens"
-"""Name of the token count among summed metrics."""
 RESEED = 7_919
 """Offset between the seeds of episodes before and after a rollback."""
 
@@ -192,24 +187,6 @@ class BatchTrainer(GRPOTrainer):
             meet(place)
         return gather_object(items) if self.accelerator.num_processes > 1 else items
 
-    def _means(self, sums: Sequence[Mapping[str, Tensor]]) -> dict[str, float]:
-        """Mean figures of the tokens of several micro-batches in all processes, if there are any.
-
-        Each holds sums over tokens, and their number under :data:`TOKENS`.
-        """
-        parts = [torch.stack([value.float() for value in figures.values()]) for figures in sums]
-        totals = self.accelerator.reduce(torch.stack(parts).sum(0), reduction="sum")
-        by_name = dict(zip(sums[0], totals, strict=True))
-        count = by_name.pop(TOKENS)
-        return {name: float(total / count) for name, total in by_name.items()} if count else {}
-
-    def _backward(self, loss: Tensor) -> Tensor:
-        """Add the gradient of a micro-batch to those of its update."""
-        deepspeed = self.accelerator.distributed_type == DistributedType.DEEPSPEED
-        # The losses are parts of a sum, so nothing must be divided by their number.
-        self.accelerator.backward(loss, **({"scale_wrt_gas": False} if deepspeed else {}))
-        return loss.detach()
-
     # -- checkpoints -------------------------------------------------------------------------------
 
     @property
@@ -287,8 +264,12 @@ class BatchTrainer(GRPOTrainer):
         if self.is_fsdp_enabled and training:
             self._load_from_checkpoint(str(checkpoint), self.model_wrapped)
         elif self.is_fsdp_enabled:
+            from trainers.grpo.restore import fill_shards
+
             fill_shards(checkpoint, self.model_wrapped)
         elif hasattr(next(self.model.parameters()), "ds_id"):  # ZeRO-3 has partitioned it.
+            from trainers.grpo.restore import fill_partitions
+
             fill_partitions(checkpoint, self.model)
         else:
             self._load_from_checkpoint(str(checkpoint))

@@ -25,8 +25,8 @@ from trainers.algorithms.loss import (
     importance_figures,
     importance_weights,
 )
-from trainers.grpo.forward import Scores
-from trainers.grpo.tensors import gather_tokens, scatter_tokens
+from trainers.scoring.forward import Scores
+from trainers.scoring.tensors import gather_tokens, scatter_tokens
 
 __all__ = [
     "averaged",

@@ -37,19 +37,19 @@ from agentgym.errors import NotSupported
 from trainers.algorithms.needs import Need
 from trainers.algorithms.preset import Preset
 from trainers.grpo.advantages import Credit
-from trainers.grpo.engine_weights import EnginePart, EngineWeights
-from trainers.grpo.forward import Scores, StateListener, TokenForward
-from trainers.grpo.step_plan import StepPlan
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.step_tokens import StepTokens
 from trainers.methods.method import Method
 from trainers.methods.table import get_method, method_names
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
+from trainers.rollouts.engines.engine_weights import EnginePart, EngineWeights
 from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.step_plan import StepPlan
 from trainers.rollouts.task_feed import TaskSource
 from trainers.rollouts.trajectory import Trajectory
+from trainers.scoring.forward import Scores, StateListener, TokenForward
 
 __all__ = [
     "ChosenRows",

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from torch import Tensor
 
 from trainers.algorithms.segments import FloatArray, IntArray
-from trainers.grpo.tensors import gather_tokens, scatter_tokens
 from trainers.rollouts.trajectory import Trajectory, sampled_once
+from trainers.scoring.tensors import gather_tokens, scatter_tokens
 
 __all__ = ["StepTokens"]
 

@@ -21,7 +21,6 @@ __all__ = [
     "REFUSED",
     "check_arguments",
     "grpo_arguments",
-    "largest_divisor",
 ]
 
 OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant_with_warmup"})
@@ -172,11 +171,6 @@ def check_arguments(args: GRPOConfig) -> None:
         default, value = args.__dataclass_fields__[name].default, getattr(args, name)
         if value != default:
             raise ConfigurationError(f"expected {name}={default!r}, got {value!r}: {instead}")
-
-
-def largest_divisor(number: int, limit: int) -> int:
-    """Return the largest divisor of a number up to a limit; both at least 1."""
-    return next(k for k in range(min(number, limit), 0, -1) if number % k == 0)
 
 
 def _least_divisor(number: int) -> int:

@@ -1,1 +1,1 @@
-"""Sources of models: names, hub ids, folders and GGUF files, and adapters with their bases."""
+"""What is known of models before they load: sources, adapters with their bases, precision."""

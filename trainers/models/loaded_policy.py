@@ -16,8 +16,8 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY, TrainConfig
 from trainers.config.sections import ALL_LINEAR
-from trainers.grpo.precision import keep_differentiable, quantization_config, weights_dtype
 from trainers.model_files.chat_templates import read_tokenizer
+from trainers.model_files.precision import keep_differentiable, quantization_config, weights_dtype
 from trainers.model_files.source import MODEL_NAMES, model_source
 from trainers.models.model_parts import (
     check_end,

@@ -20,9 +20,9 @@ from torch import Tensor
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.loss import changes_weights
-from trainers.grpo.packed_rows import computes_packed_rows, longest_row, pack
-from trainers.grpo.tensors import IGNORED, row_inputs
 from trainers.rollouts.trajectory import Row
+from trainers.scoring.packed_rows import computes_packed_rows, longest_row, pack
+from trainers.scoring.tensors import IGNORED, row_inputs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -32,15 +32,6 @@ from trl.models.utils import disable_gradient_checkpointing
 
 from trainers import processes
 from trainers.algorithms.loss import changes_weights
-from trainers.grpo.forward import head_of_chosen_tokens
-from trainers.grpo.packed_rows import (
-    PackedRows,
-    computes_packed_rows,
-    gathered_states,
-    longest_row,
-    pack,
-)
-from trainers.grpo.tensors import IGNORED, row_inputs
 from trainers.models.sft import (
     GateFn,
     ProgressFn,
@@ -51,6 +42,15 @@ from trainers.models.sft import (
 )
 from trainers.rollouts.engines.policy_weights import base_model
 from trainers.rollouts.trajectory import Row
+from trainers.scoring.forward import head_of_chosen_tokens
+from trainers.scoring.packed_rows import (
+    PackedRows,
+    computes_packed_rows,
+    gathered_states,
+    longest_row,
+    pack,
+)
+from trainers.scoring.tensors import IGNORED, row_inputs
 
 __all__ = ["PretrainedSft"]
 
@@ -151,7 +151,7 @@ class PretrainedSft:
         settings: How to train; the loss on observation tokens is left out.
         output: Folder of the run's checkpoints; only :meth:`save` writes there.
         adapters: PEFT's configuration of adapters that are trained instead of all weights.
-        precision: From ``trainers.grpo.precision.precision_arguments``.
+        precision: From ``trainers.model_files.precision.precision_arguments``.
         micro_tokens: Maximum tokens of a forward and backward pass, as if all rows were as long as
             the longest; None: ``settings.micro_batch`` rows.
         shared_prefixes: Compute prefixes that rows of a pass share once, if the model allows it.

@@ -11,8 +11,9 @@ from trainers.algorithms.loss import GAP_MEAN, Loss
 from trainers.algorithms.schedule import Schedule
 from trainers.config.sections import RlConfig
 from trainers.grpo.advantages import GAP_MAX
-from trainers.grpo.batch_trainer import DROPPED, IDLE, LOST_TOKENS
+from trainers.grpo.batch_trainer import DROPPED, IDLE
 from trainers.grpo.drift import KL_BEHAVIOUR
+from trainers.grpo.policy_trainer import LOST_TOKENS
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.step_times import PARTS
 from trainers.monitoring.health import FINITE

@@ -15,12 +15,12 @@ from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_env import ResolvedEnv
-from trainers.grpo.precision import precision_arguments
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.step_part import part_makers
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.methods.table import lag_of
+from trainers.model_files.precision import precision_arguments
 from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
 from trainers.monitoring.health import Alarm, last_good

@@ -21,8 +21,8 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_env import ResolvedEnv
 from trainers.config.schema import TINY
-from trainers.grpo.precision import weights_dtype
 from trainers.methods.episode_loop import loop_of
+from trainers.model_files.precision import weights_dtype
 from trainers.models.loaded_policy import LoadedPolicy, adapters, read_model_config, token_budget
 from trainers.models.memory_plan import MemoryPlan, plan_memory
 from trainers.rollouts.engines import acting_engine, engine_maker

@@ -215,8 +215,8 @@ def check_packages() -> None:
 
 def _model(folder: Path, settings: PlaySettings) -> PreTrainedModel | PeftModel:
     """Load the weights; adapters with the base on which they were trained."""
-    from trainers.grpo.precision import quantization_config, weights_dtype
     from trainers.model_files.adapter_folder import has_adapters
+    from trainers.model_files.precision import quantization_config, weights_dtype
     from trainers.models.saved_weights import load_weights
     from trainers.models.torch_setup import device
 

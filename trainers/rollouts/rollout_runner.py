@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
-from typing import Any, Protocol
+from typing import Any
 
 from agentgym.conversation import BARE, Prompt, SeenTurn
 from agentgym.core.outcome import StopReason
@@ -31,16 +31,13 @@ from trainers.rollouts.engines.base import (
 from trainers.rollouts.episode_context import EpisodeContext
 from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
 from trainers.rollouts.rollout_part import RolloutPart
+from trainers.rollouts.rollout_stats import RolloutStats
+from trainers.rollouts.slot_envs import Envs, Fork, Start
 from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Trajectory
 from trainers.rollouts.turn_seeds import turn_seed
 
-__all__ = [
-    "Envs",
-    "RolloutCancelled",
-    "RolloutRunner",
-    "RolloutStats",
-]
+__all__ = ["RolloutCancelled", "RolloutRunner"]
 
 _POLL_SECONDS = 0.01
 """Maximum wait for a remote engine while environments may answer."""
@@ -50,82 +47,9 @@ is generating."""
 _CANCEL_SECONDS = 1.0
 """Maximum wait for environments before a cancellable rollout polls ``cancelled``."""
 
-Start = tuple[str, dict[str, Any]]
-"""The return values of a reset: observation and info."""
-Fork = object
-"""A snapshot of an environment: any object except a tuple; None if the environment failed."""
-
-
-class Envs(Protocol):
-    """The part of ``agentgym.vector.TextVectorEnv`` that the runner uses."""
-
-    num_envs: int
-
-    def close(self) -> None:
-        """Release their resources."""
-        ...
-
-    @property
-    def concurrent(self) -> bool:
-        """Whether environments step in the background."""
-        ...
-
-    def send_resets(
-        self,
-        slots: Sequence[int],
-        seeds: Sequence[int | None],
-        options: Sequence[dict[str, Any] | None],
-    ) -> None:
-        """Start episodes in some slots."""
-        ...
-
-    def send_slots(self, slots: Sequence[int], actions: Sequence[str]) -> None:
-        """Take one turn in some slots."""
-        ...
-
-    def send_snapshots(self, slots: Sequence[int]) -> None:
-        """Fork the episodes of some slots."""
-        ...
-
-    def send_restores(self, slots: Sequence[int], snapshots: Sequence[Any]) -> None:
-        """Restore snapshots in some slots."""
-        ...
-
-    def receive(self, timeout: float | None = None) -> Sequence[tuple[int, Start | Answer | Fork]]:
-        """Return the available answers by slot; wait for the first until the timeout."""
-        ...
-
-    def abandon_slots(self) -> None:
-        """Abandon unanswered requests."""
-        ...
-
 
 class RolloutCancelled(Exception):
     """A rollout was cancelled by its caller."""
-
-
-@dataclass
-class RolloutStats:
-    """The runner's time by part."""
-
-    turns: int = 0
-    """Turns taken."""
-    seconds: float = 0.0
-    """Wall time."""
-    engine_seconds: float = 0.0
-    """Wall time inside the engine."""
-    env_seconds: float = 0.0
-    """Wall time inside calls of the environments: their work in this thread, or waiting for them
-    because the engine had nothing to do."""
-    env_busy_seconds: float = 0.0
-    """Wall time in which at least one environment was stepping; the part beyond ``env_seconds`` was
-    hidden behind generation."""
-
-    @property
-    def overhead_us(self) -> float:
-        """Microseconds per turn spent neither inside the engine nor inside the environments."""
-        rest = self.seconds - self.engine_seconds - self.env_seconds
-        return 1e6 * rest / max(1, self.turns)
 
 
 class RolloutRunner:

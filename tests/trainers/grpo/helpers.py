@@ -21,8 +21,6 @@ from trainers.algorithms.loss import Loss
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.config.sections import TinyConfig
-from trainers.grpo.forward import TokenForward
-from trainers.grpo.micro_batches import micro_batches
 from trainers.grpo.step_part import StepContext
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.trainer import MultiTurnTrainer
@@ -30,6 +28,8 @@ from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.models.sft import Sft, SftSettings
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import to_rows
+from trainers.scoring.forward import TokenForward
+from trainers.scoring.micro_batches import micro_batches
 
 DAPO = replace(get_preset("grpo-tcr"), name="dapo", loss=Loss(), sampler="uniform", reward_hooks=())
 """What this trainer carries out of DAPO: a clip, a filter and a punishment of length."""

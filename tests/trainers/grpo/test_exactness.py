@@ -12,10 +12,10 @@ from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import log, make_trainer, weights
-from trainers.grpo.tensors import sampled_mask
 from trainers.rollouts.engines.base import Sampling, generate
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.parity import ParityError
+from trainers.scoring.tensors import sampled_mask
 
 INPUTS = [{"prompt": ""}] * 16
 

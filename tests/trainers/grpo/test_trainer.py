@@ -28,10 +28,10 @@ from trainers.algorithms.filters import ZeroVariance
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Gated, Stages
 from trainers.grpo.checkpoint import STATE_FILE
-from trainers.grpo.tensors import sampled_mask
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.hf import HFEngine
+from trainers.scoring.tensors import sampled_mask
 
 
 def differs(before, model):

@@ -19,11 +19,11 @@ from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Stages
 from trainers.cli import parse_config
-from trainers.grpo.tensors import sampled_mask
 from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.output.display import Display
 from trainers.rollouts.budget import TokenBudget
 from trainers.run import train
+from trainers.scoring.tensors import sampled_mask
 
 SEVERAL = {"minibatches": 2, "iterations": 2, "lr": 3e-3, "steps": 2}
 

@@ -13,9 +13,9 @@ from tests.trainers import tiny_policy, toy_runs
 from tests.trainers.grpo.helpers import make_trainer, weights
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.config.resolve import resolve
-from trainers.grpo.forward import turn_off_dropout
 from trainers.models.loaded_policy import adapters, load_policy
 from trainers.models.tiny import build_model
+from trainers.scoring.forward import turn_off_dropout
 
 
 @pytest.fixture(scope="module")

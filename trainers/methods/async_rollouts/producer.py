@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
 from trainers.grpo.checkpoint import Stateful, state_of
-from trainers.grpo.engine_weights import EngineWeights, Weights
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
-from trainers.grpo.step_plan import StepPlan
 from trainers.methods.async_rollouts.settings import staleness_of
+from trainers.rollouts.engines.engine_weights import EngineWeights, Weights
 from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.step_plan import StepPlan
 from trainers.rollouts.task_feed import LearningTaskSource
 from trainers.rollouts.trajectory import Trajectory
 

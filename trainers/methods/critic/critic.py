@@ -28,7 +28,6 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from trainers.grpo.advantages import Credit
-from trainers.grpo.forward import Scores
 from trainers.grpo.objective import value_errors
 from trainers.grpo.own_weights import OwnWeights
 from trainers.grpo.step_part import (
@@ -38,11 +37,12 @@ from trainers.grpo.step_part import (
     StepPart,
     StepRows,
 )
-from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
 from trainers.methods.critic.gae import ValueSignal, explained_variance, value_targets
 from trainers.methods.critic.settings import CriticConfig
 from trainers.methods.method import section_of
 from trainers.rollouts.engines.policy_weights import base_model
+from trainers.scoring.forward import Scores
+from trainers.scoring.tensors import left_aligned, sampled_mask, trimmed
 
 if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun

@@ -14,16 +14,16 @@ import torch
 
 from agentgym.errors import ConfigurationError, DataError
 from trainers.algorithms.policy_pool import PolicyPool
-from trainers.grpo.engine_weights import EngineWeights
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
-from trainers.grpo.step_plan import StepPlan
 from trainers.rollouts.engines.base import PoolEngine
+from trainers.rollouts.engines.engine_weights import EngineWeights
 from trainers.rollouts.engines.hf_pool import HFCopyPoolEngine, HFPoolEngine
 from trainers.rollouts.engines.policy_weights import check_whole
 from trainers.rollouts.engines.trained_weights import TrainedWeights
 from trainers.rollouts.live_episode import LiveEpisode
 from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.step_plan import StepPlan
 from trainers.rollouts.trajectory import Trajectory
 from trainers.rollouts.turn_seeds import turn_draw
 

@@ -13,8 +13,6 @@ from trl.trainer.utils import add_fused_lm_head
 
 from agentgym.errors import ConfigurationError, NotSupported
 from trainers.config.resolve import ResolvedRun
-from trainers.grpo.forward import TokenForward
-from trainers.grpo.precision import weights_dtype
 from trainers.grpo.step_part import MakeStepPart, StepContext
 from trainers.methods.distill.privileged import PlanReader
 from trainers.methods.distill.served import ServedTeacher
@@ -24,10 +22,12 @@ from trainers.methods.distill.teacher_names import load_tokenizer, teacher_folde
 from trainers.methods.distill.vocabulary import check_vocabulary
 from trainers.methods.expert_plans import ExpertPlans
 from trainers.methods.method import section_of
+from trainers.model_files.precision import weights_dtype
 from trainers.models.loaded_policy import LoadedPolicy
 from trainers.models.saved_weights import load_weights
 from trainers.models.torch_setup import device
 from trainers.rollouts.trajectory import Trajectory
+from trainers.scoring.forward import TokenForward
 
 __all__ = ["CurrentTeacher", "ModelTeacher", "PrivilegedTeacher", "StartTeacher", "teacher_part"]
 

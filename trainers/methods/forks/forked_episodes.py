@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
-from trainers.grpo.step_plan import StepPlan
 from trainers.methods.forks.branches import Branches
 from trainers.methods.forks.branching import branching_of
+from trainers.rollouts.step_plan import StepPlan
 from trainers.rollouts.trajectory import Trajectory
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trainers.grpo.advantages import group_trains
-from trainers.grpo.engine_weights import EngineWeights
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
-from trainers.grpo.step_plan import StepPlan
 from trainers.methods.refill.refill import Refill
 from trainers.methods.refill.rounds import play_in_rounds
+from trainers.rollouts.engines.engine_weights import EngineWeights
 from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.step_plan import StepPlan
 from trainers.rollouts.task_feed import further_tasks
 from trainers.rollouts.trajectory import Trajectory
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from trainers.grpo.step_plan import StepPlan
 from trainers.methods.refill.refill import Refill
 from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.step_plan import StepPlan
 from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Trajectory
 

@@ -30,7 +30,6 @@ from trainers.grpo.advantages import known_outcomes
 from trainers.grpo.own_weights import OwnWeights
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepRows
 from trainers.grpo.step_tokens import StepTokens
-from trainers.grpo.tensors import sampled_mask, trimmed
 from trainers.methods.method import section_of
 from trainers.methods.reward_model.credit import Implicit
 from trainers.methods.reward_model.pairs import (
@@ -41,6 +40,7 @@ from trainers.methods.reward_model.pairs import (
 )
 from trainers.methods.reward_model.settings import RewardModelConfig
 from trainers.rollouts.trajectory import to_batch
+from trainers.scoring.tensors import sampled_mask, trimmed
 
 if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun

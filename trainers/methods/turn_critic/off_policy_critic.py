@@ -27,7 +27,6 @@ from torch import Tensor, nn
 
 from agentgym.errors import DataError
 from agentgym.support.random_stream import Stream
-from trainers.grpo.micro_batches import divided
 from trainers.grpo.step_part import ChosenRows, StepContext
 from trainers.methods.turn_critic.credit import QMinusV
 from trainers.methods.turn_critic.turn_critic import Act, TurnCritic, TurnCriticSettings, imagined
@@ -40,6 +39,7 @@ from trainers.methods.turn_critic.turn_replay import (
 from trainers.rollouts.engines.policy_weights import base_model
 from trainers.rollouts.trajectory import Trajectory
 from trainers.rollouts.turn_seeds import turn_seed
+from trainers.scoring.micro_batches import divided
 
 __all__ = ["REPLAY_FILE", "DoubleHeads", "OffPolicyCritic"]
 

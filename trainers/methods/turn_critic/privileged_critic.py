@@ -27,9 +27,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream
 from trainers.algorithms.preferences import bradley_terry, ranked
 from trainers.algorithms.segments import FloatArray
-from trainers.grpo.micro_batches import micro_batches
 from trainers.grpo.step_part import ChosenRows, StepContext
-from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens, trimmed
 from trainers.methods.expert_plans import ExpertPlans
 from trainers.methods.turn_critic.credit import TurnPreference
 from trainers.methods.turn_critic.turn_critic import Act, TurnCritic, TurnCriticSettings, imagined
@@ -37,6 +35,8 @@ from trainers.methods.turn_critic.turn_replay import PlayedEpisode, tells_of_the
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 from trainers.rollouts.turn_seeds import turn_seed
+from trainers.scoring.micro_batches import micro_batches
+from trainers.scoring.tensors import row_tensors, sampled_mask, scatter_tokens, trimmed
 
 __all__ = ["PLAN", "PLAN_TOKENS", "PrivilegedCritic"]
 

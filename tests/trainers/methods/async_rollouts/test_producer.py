@@ -23,11 +23,11 @@ from tests.trainers.grpo.helpers import Feed, log, make_trainer, step_context, w
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Gated
 from trainers.grpo.rollout_event import RolloutEvent
-from trainers.grpo.step_plan import StepPlan
 from trainers.methods.async_rollouts.producer import RolloutProducer
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
 from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.step_plan import StepPlan
 
 CAP = 2.0
 """Largest importance weight of the presets."""

@@ -7,10 +7,10 @@ import torch
 
 from tests.trainers import tiny_policy
 from tests.trainers.rollouts.shipped_templates import SHIPPED, tokenizer
-from trainers.grpo.tensors import row_tensors
 from trainers.methods.distill.privileged import PLAN_TOKENS, PlanReader
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import Row, Trajectory
+from trainers.scoring.tensors import row_tensors
 
 CPU = torch.device("cpu")
 

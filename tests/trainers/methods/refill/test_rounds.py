@@ -19,7 +19,6 @@ from trainers import processes
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Constant, PerFamily
 from trainers.config.resolve import resolve
-from trainers.grpo.step_plan import StepPlan, plan_step
 from trainers.methods.async_rollouts.producer import RolloutProducer
 from trainers.methods.async_rollouts.settings import check_processes
 from trainers.methods.refill.refill import Refill
@@ -27,6 +26,7 @@ from trainers.methods.refill.rounds import play_in_rounds
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.step_plan import StepPlan, plan_step
 from trainers.rollouts.task_feed import MixedTasks, TrainingTasks, further_tasks
 from trainers.rollouts.trajectory import Trajectory
 

@@ -26,7 +26,6 @@ from trainers.algorithms.advantage import Term
 from trainers.algorithms.preferences import Preference, bradley_terry, ranked
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.advantages import assign_credit, loss_columns
-from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens
 from trainers.methods.turn_critic.credit import TurnPreference
 from trainers.methods.turn_critic.kinds import make_turn_critic
 from trainers.methods.turn_critic.privileged_critic import (
@@ -38,6 +37,7 @@ from trainers.methods.turn_critic.privileged_critic import (
 from trainers.methods.turn_critic.turn_critic import TurnCriticSettings, imagined
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
+from trainers.scoring.tensors import row_tensors, sampled_mask, scatter_tokens
 
 SWEET = get_preset("sweet")
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OPTIMIZERS",
-    "adapters_in_fp32",
     "check_memory_options",
     "chosen_precision",
     "keep_differentiable",
@@ -94,14 +93,6 @@ def precision_arguments(
         "gradient_checkpointing": checkpointing,
         "optim": OPTIMIZERS[optimizer],
     }
-
-
-def adapters_in_fp32(model: torch.nn.Module) -> None:
-    """Make adapters over a quantised base float32 again, which TRL has made bfloat16."""
-    quantized = any(getattr(model, f"is_loaded_in_{bits}bit", False) for bits in (4, 8))
-    for parameter in model.parameters():
-        if quantized and parameter.requires_grad:
-            parameter.data = parameter.data.float()
 
 
 def quantization_config(kind: str, precision: str) -> BitsAndBytesConfig | None:

@@ -3,7 +3,7 @@
 It equals the sampler's forward, without dropout and at the same positions: the trained policy must
 be the policy that acted, otherwise ratios and gradients are wrong without any error. Only the
 requested tokens are projected onto the vocabulary, in tiles. Prefixes that rows share are computed
-once, where the model's attention allows it (:mod:`~trainers.grpo.packed_rows`).
+once, where the model's attention allows it (:mod:`~trainers.scoring.packed_rows`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 from trl.models.utils import disable_gradient_checkpointing
 from trl.trainer import utils as trl_utils
 
-from trainers.grpo.packed_rows import (
+from trainers.rollouts.engines.policy_weights import base_model
+from trainers.scoring.packed_rows import (
     PackedRows,
     computes_packed_rows,
     gathered_states,
@@ -29,10 +30,16 @@ from trainers.grpo.packed_rows import (
     pack,
     report_single_rows,
 )
-from trainers.grpo.tensors import left_aligned, row_inputs, sampled_mask, trimmed
-from trainers.rollouts.engines.policy_weights import base_model
+from trainers.scoring.tensors import left_aligned, row_inputs, sampled_mask, trimmed
 
-__all__ = ["Scores", "StateListener", "TokenForward", "head_of_chosen_tokens", "turn_off_dropout"]
+__all__ = [
+    "Scores",
+    "StateListener",
+    "TokenForward",
+    "adapters_in_fp32",
+    "head_of_chosen_tokens",
+    "turn_off_dropout",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -285,6 +292,14 @@ def turn_off_dropout(model: nn.Module) -> None:
         setattr(module, name, 0.0)
     if rates:
         logger.warning("dropout is turned off: the trained policy must be the one that acts")
+
+
+def adapters_in_fp32(model: nn.Module) -> None:
+    """Make adapters over a quantised base float32 again, which TRL has made bfloat16."""
+    quantized = any(getattr(model, f"is_loaded_in_{bits}bit", False) for bits in (4, 8))
+    for parameter in model.parameters():
+        if quantized and parameter.requires_grad:
+            parameter.data = parameter.data.float()
 
 
 def _is_dropout(module: nn.Module, name: str) -> bool:

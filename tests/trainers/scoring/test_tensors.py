@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from agentgym.errors import DataError
-from trainers.grpo.tensors import (
+from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
+from trainers.scoring.tensors import (
     gather_tokens,
     left_aligned,
     row_tensors,
@@ -13,7 +14,6 @@ from trainers.grpo.tensors import (
     scatter_tokens,
     trimmed,
 )
-from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
 
 
 def episodes():

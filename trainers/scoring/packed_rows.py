@@ -2,7 +2,7 @@
 
 Labels belong to nodes of the prefix tree: the distribution after a prefix is needed once per
 distinct next token. Whether a model supports such calls is found out by trying: its attention has
-to go through :mod:`~trainers.grpo.shared_attention` in every layer, and nothing else may mix
+to go through :mod:`~trainers.scoring.shared_attention` in every layer, and nothing else may mix
 tokens, as state-space layers do.
 """
 
@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from trainers.grpo.prefix_tree import IntArray, PrefixTree, pays, prefix_tree
-from trainers.grpo.shared_attention import ARGUMENT, SharedAttention, install
-from trainers.grpo.tensors import IGNORED
 from trainers.rollouts.engines.policy_weights import base_model
+from trainers.scoring.prefix_tree import IntArray, PrefixTree, pays, prefix_tree
+from trainers.scoring.shared_attention import ARGUMENT, SharedAttention, install
+from trainers.scoring.tensors import IGNORED
 
 __all__ = [
     "PackedRows",

@@ -18,17 +18,17 @@ from agentgym.vector import TextVectorEnv
 from tests.trainers.grpo.helpers import make_trainer, part
 from tests.trainers.grpo.test_objective import DRIFT, PLAYED, WINDOWED, Mixed, disturb
 from trainers.algorithms.presets import get_preset
-from trainers.grpo import forward as forward_module
-from trainers.grpo import trainer as trainer_module
-from trainers.grpo.forward import TokenForward
-from trainers.grpo.packed_rows import (
+from trainers.grpo import policy_trainer
+from trainers.methods.critic.critic import Critic, CriticSettings, make_critic
+from trainers.scoring import forward as forward_module
+from trainers.scoring.forward import TokenForward
+from trainers.scoring.packed_rows import (
     computes_packed_rows,
     longest_row,
     pack,
     report_single_rows,
 )
-from trainers.grpo.tensors import left_aligned, row_inputs, sampled_mask
-from trainers.methods.critic.critic import Critic, CriticSettings, make_critic
+from trainers.scoring.tensors import left_aligned, row_inputs, sampled_mask
 
 INPUTS = [{"prompt": ""}] * 16
 ADAPTERS = LoraConfig(
@@ -289,7 +289,7 @@ def test_the_loss_of_a_router_counts_the_tokens_of_rows(tmp_path, monkeypatch, c
     assert scores.router_loss is not None
     trainer.aux_loss_enabled = True
     widths = [len(part.rows) for part in trainer._micro_batches(batch)]
-    monkeypatch.setattr(trainer_module, "packed_micro_batches", lambda *_: pytest.fail("packed"))
+    monkeypatch.setattr(policy_trainer, "packed_micro_batches", lambda *_: pytest.fail("packed"))
     assert widths == [len(part.rows) for part in trainer._micro_batches(batch)]
 
 
