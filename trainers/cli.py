@@ -164,12 +164,11 @@ def _presets(argv: Sequence[str]) -> int:
         return 0
     from rich.console import Console
 
-    from trainers.algorithms.presets import get_preset
     from trainers.config.describe import describe_preset, describe_presets
 
     console = Console()
     for name in argv:
-        for line in describe_preset(get_preset(name)):
+        for line in describe_preset(name):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     if not argv:
         console.print(describe_presets())

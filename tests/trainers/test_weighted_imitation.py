@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from tests.trainers import toy_runs
 from trainers.cli import main
-from trainers.phases.warm_start import FINISHED
+from trainers.output.run_checkpoints import FINISHED
 
 QUICK: dict[str, Any] = {
     "env": toy_runs.TAUGHT_ID, "env_kwargs": "expert=wavering", "steps": 1, "sft__max_steps": 12,

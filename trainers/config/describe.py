@@ -14,7 +14,7 @@ from agentgym.support.nested import flat
 from agentgym.support.terminal import cell
 from trainers import processes
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.presets import PRESETS, served
+from trainers.algorithms.presets import PRESETS, get_preset, served
 from trainers.config.config_file import RESOLVED, stored_settings
 from trainers.config.family_defaults import ENOUGH
 from trainers.config.layers import DEFAULT, FILE, FLAG
@@ -152,8 +152,9 @@ def describe_presets() -> RenderableType:
     return table
 
 
-def describe_preset(preset: Preset) -> Iterator[str]:
+def describe_preset(name: str) -> Iterator[str]:
     """Say what a preset is: its method, its paper, each of its parts, and whether it runs."""
+    preset = get_preset(name)
     yield preset.name
     yield f"  method: {preset.title}"
     yield f"  arXiv: {preset.arxiv or '-'}"

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import ConfigurationError
+from trainers.output.roles import WARM_START
 from trainers.output.run_folder import MERGED
 
 __all__ = [
     "CONFIG",
+    "FINISHED",
     "WEIGHTS",
     "checkpoint_names",
     "chosen_checkpoint",
@@ -25,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 CONFIG = "config.yaml"
 """File that identifies the folder of a run."""
+FINISHED = WARM_START
+"""Name of the checkpoint that a warm start results in."""
 DEPTH = 3
 """Maximum depth of a checkpoint below its run: ``checkpoints/rl/checkpoint-6``."""
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")

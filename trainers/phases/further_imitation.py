@@ -24,6 +24,7 @@ from trainers.models.sft import Sft
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.roles import FILTERED_BC
+from trainers.output.run_checkpoints import FINISHED
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import BaselineEnd
 from trainers.phases.best import Validated
@@ -32,7 +33,7 @@ from trainers.phases.equal_compute import computed, imitation_steps, spaced
 from trainers.phases.held_out import HeldOutPlayer
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
-from trainers.phases.warm_start import FINISHED, save_whole
+from trainers.phases.warm_start import save_whole
 from trainers.rollouts.episode_figures import rollout_metrics
 from trainers.rollouts.trajectory import Trajectory
 

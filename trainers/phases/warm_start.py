@@ -19,6 +19,7 @@ from trainers.models.sft import Sft
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.roles import WARM_START
+from trainers.output.run_checkpoints import FINISHED
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.whole_checkpoint import check_policy
 from trainers.phases.demonstrators import Demonstrator, demonstrated_rows, show_watching
@@ -36,8 +37,6 @@ from trainers.rollouts.trajectory import Row, by_family
 if TYPE_CHECKING:
     from trainers.models.sft_pretrained import PretrainedSft
 
-FINISHED = WARM_START
-"""Name of the resulting checkpoint."""
 PREFIX = "sft"
 VOCABULARY_EPISODES = 2000
 """Episodes that define the vocabulary of a tiny policy: demonstrations and, if these are fewer,

@@ -25,8 +25,8 @@ from trainers.config.schema import TINY
 from trainers.model_files.adapter_folder import base_of, has_adapters
 from trainers.models.loaded_policy import loading
 from trainers.models.merging import Merge, MergeMethod
+from trainers.output.run_checkpoints import FINISHED
 from trainers.output.run_folder import COMPLETE, MERGED
-from trainers.phases.warm_start import FINISHED
 from trainers.policies.runs import checkpoint_of, environments_of
 from trainers.policies.weights import weights_sha256
 

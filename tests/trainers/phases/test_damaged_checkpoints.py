@@ -14,8 +14,8 @@ from agentgym.support.folder_links import check_no_link_leads_out
 from tests.trainers import toy_runs
 from trainers.cli import main
 from trainers.output.display import Display
+from trainers.output.run_checkpoints import FINISHED
 from trainers.output.whole_checkpoint import SIZES, damage, newest_whole
-from trainers.phases.warm_start import FINISHED
 from trainers.run import train
 
 pytestmark = pytest.mark.slow

@@ -14,6 +14,7 @@ from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.resolved_env import ResolvedEnv
 from trainers.models.loaded_policy import build_tiny
 from trainers.output.display import Display
+from trainers.output.run_checkpoints import FINISHED
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.demonstrators import (
     WORDS_OF_A_SLOW_ONE,
@@ -21,11 +22,7 @@ from trainers.phases.demonstrators import (
     demonstrated_rows,
     demonstration_tasks,
 )
-from trainers.phases.warm_start import (
-    FINISHED,
-    ValidationGate,
-    warm_start,
-)
+from trainers.phases.warm_start import ValidationGate, warm_start
 
 QUICK = {"sft__max_steps": 20, "sft__eval_every": 10}
 THREADS: dict[str, Any] = {"backend": "thread", "workers": 4}
