@@ -41,6 +41,7 @@ MEANINGS: Mapping[str, str] = {
     "model": r"[Nn]ame of the model|pretrained chat model",
     "num-tasks": r"[Nn]umber of tasks|[Tt]asks (of|to)",
     "open": r"^Open the page in the browser",
+    "otel": r"^Send OpenTelemetry spans",
     "out": r"[Ff]older|[Ff]ile|page",
     "owner": r"^Your account or organization",
     "port": r"^Port to listen on",

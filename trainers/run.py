@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgym.episodes.spans import tracing
 from agentgym.support.caching import write_atomically
 from agentgym.support.provenance import commit
 from agentgym.vector.backends import backend_session
@@ -120,6 +121,7 @@ def train(
             _warnings_to(folder.warnings_path),
             loop.output_to(folder.path) if loop else nullcontext(),
             backend_session(run.config.backend),
+            tracing() if run.config.otel and processes.is_main() else nullcontext(),
             processes.losses_explained(),
             computing_threads(threads := run_threads(run)),
         ):

@@ -70,6 +70,7 @@ PARTS: tuple[Part, ...] = (
     Part("training", "--engine vllm", ("vllm",), "vllm"),
     Part("training", "--memory.quantize (QLoRA)", ("bitsandbytes",), "memory"),
     Part("training", "--backend ray", ("ray",), "ray"),
+    Part("model", "--otel (OpenTelemetry)", ("opentelemetry",), "otel"),
     Part("training", "--report-to dashboards", ("wandb", "tensorboard"), "dashboards"),
 )
 """Features of optional packages, in the order of the list."""

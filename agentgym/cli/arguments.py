@@ -89,6 +89,9 @@ class Eval(EvaluationSettings):
     trust: Append[tuple[str, ...]] = ()
     """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it, such as
     sandbox=subprocess. The flag is repeated for each. SECURITY.md says what is refused, and why."""
+    otel: bool = False
+    """Send OpenTelemetry spans of the episodes, with their texts, to OTEL_EXPORTER_OTLP_ENDPOINT (a
+    viewer such as Phoenix), by default http://localhost:4318."""
     typed: Suppress[tuple[str, ...]] = ()
     """Names of the flags on the command line, which override those of a file."""
 

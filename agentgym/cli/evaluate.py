@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.cli.advice import in_flags
 from agentgym.cli.dry_run import dry_run
 from agentgym.cli.progress import EpisodeProgress
+from agentgym.episodes.spans import tracing
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.evaluation.policy_names import BUILTIN
 from agentgym.evaluation.suites.named_evaluation import EvaluationProgress
@@ -49,7 +51,8 @@ def evaluate(command: Eval, console: Console) -> int:
         return 0
     announced = suite.out if several or not named else None
     display = _Display(console, len(suite.evaluations), announced)
-    return _several(suite, display) if several else _single(suite, display)
+    with tracing() if command.otel else nullcontext():
+        return _several(suite, display) if several else _single(suite, display)
 
 
 def suite_of(command: Eval) -> Suite:
@@ -71,7 +74,7 @@ def suite_of(command: Eval) -> Suite:
             f"{' '.join((*command.env, *command.policy))} as well"
         )
     # Only flags that were typed win over the file; the defaults of the others must not.
-    settable = {*vars(command)} - {"config", "typed", "dry_run", "trust"}
+    settable = {*vars(command)} - {"config", "typed", "dry_run", "trust", "otel"}
     overrides = {name: getattr(command, name) for name in command.typed if name in settable}
     return read_suite(command.config, overrides)
 

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import platform
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -21,6 +22,7 @@ from agentgym.core.hooks import Cost, Verdict
 from agentgym.core.info import known_turns
 from agentgym.core.outcome import episode_stop_reason
 from agentgym.episodes.records import Episode, RecordedState, Turn, append_episode, clean
+from agentgym.episodes.spans import trace
 from agentgym.errors import DISTRIBUTION, EnvFailure
 from agentgym.policies.base import ModelOutput
 from agentgym.rewards.table import hooks_to_json
@@ -76,6 +78,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         self._unused: list[dict[str, Any]] = []
         self._models: dict[str, None] = {}
         self._calls: list[dict[str, Any]] = []
+        self._times: list[int] = []
 
     def annotate(
         self,
@@ -154,6 +157,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         reset_options = {key: plain(value) for key, value in (options or {}).items()}
         self._open, self._turns, self._note = None, [], {}
         self._unused, self._models, self._calls = [], {}, []
+        self._times = [time.time_ns()]
         unbegun = Episode(
             task_id=str(reset_options.get("task_id", "")),
             split=str(reset_options.get("split", "")),
@@ -181,6 +185,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             start=start,
             rng_key=rng_key(self.env),
         )
+        self._times.append(time.time_ns())
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -190,6 +195,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             EnvFailure: The environment failed; the episode is written with reason ``error``.
         """
         action = clean(action)  # execute the text that a reader of the record gets, for replays
+        self._times.append(time.time_ns())
         try:
             observation, reward, terminated, truncated, info = self.env.step(action)
             after = self._state(observation, info)
@@ -211,6 +217,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             costs=costs_of(info),
             **self._note,
         )
+        self._times.append(time.time_ns())
         self._turns.append(turn)
         self._note = {}
         if terminated or truncated:
@@ -236,6 +243,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
                 extra={name: value for name, value in extra.items() if value},
             )
             self._open = None
+            trace(self.last, self._times)
             if self.path is not None:
                 append_episode(self.path, self.last)
 

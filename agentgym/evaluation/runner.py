@@ -19,6 +19,7 @@ from agentgym.core.options import check_seed, choice, integer
 from agentgym.core.tasks import TaskSet
 from agentgym.episodes import Recorder
 from agentgym.episodes.recorder import origin, package_versions, plain
+from agentgym.episodes.spans import is_tracing
 from agentgym.errors import ConfigurationError, EvaluationFailed, NotSupported
 from agentgym.evaluation.argument_checks import check_kinds
 from agentgym.evaluation.demonstrations import make_shots
@@ -286,7 +287,7 @@ def _play(
     todo = session.todo
     loop = stack.enter_context(closing(EventLoop()))
     envs = where.envs(env, where.players(source, len(todo), _judged(env)), stack)
-    panel = session.panel_sha256 if session.records else None
+    panel = session.panel_sha256 if session.records or is_tracing() else None
     session.play([_player(source, player_env, loop, rules, panel) for player_env in envs], todo)
 
 

@@ -310,6 +310,7 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
     "horizon": Entry("code", _is_turns),
     "out": Entry("path", _is_below_runs),
     "report_to": Entry("right", _among("none", "tensorboard")),
+    "otel": Entry("right", lambda value: value is False),
     "push_to_hub": RIGHT,
     **_plain(
         "demonstrator demonstrations only_successes weights beta batch_size learning_rate"

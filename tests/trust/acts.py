@@ -49,7 +49,7 @@ class Place:
             "address": f"http://127.0.0.1:{self.port}",
             "command": "touch ran",
             "code": f"{MODULE}:Thing",
-            "right": True if name in ("allow_unsafe", "build") else "AWS_SECRET_ACCESS_KEY",
+            "right": True if name in ("allow_unsafe", "build", "otel") else "AWS_SECRET_ACCESS_KEY",
         }
         return values[entry.nature]
 

@@ -33,7 +33,7 @@ __all__ = [
 NOT_KEPT = ("resume", "out")
 """Settings that say nothing about the run itself."""
 FREE = (
-    "report_to", "backend", "workers", "step_timeout", "threads",
+    "report_to", "otel", "backend", "workers", "step_timeout", "threads",
     "sft.save_minutes", "rl.save_minutes",
     "rollout.rank_timeout", "export", "push_to_hub", "hub_private", "memory.checkpointing",
     "memory.micro_tokens", "memory.logits_mib", "vllm.memory", "vllm.max_sequences", "vllm.sleep",

@@ -196,6 +196,9 @@ class CoreConfig:
     """Continue the run in ``--out``, with the settings in its ``config.yaml``."""
     report_to: Annotated[tuple[Dashboard, ...], BeforeValidator(as_names)] = ()
     """Dashboards for metrics and sample episodes; tensorboard writes files in the run's folder."""
+    otel: bool = False
+    """Send OpenTelemetry spans of the recorded episodes, with their texts, to
+    OTEL_EXPORTER_OTLP_ENDPOINT (a viewer such as Phoenix), by default http://localhost:4318."""
     export: Literal["none", "merged"] = "none"
     """``merged``: write the trained policy to ``checkpoints/merged``, with its adapters merged into
     the base model, for transformers and vLLM. With ``--resume`` also for a finished run."""

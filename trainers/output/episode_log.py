@@ -15,6 +15,7 @@ from agentgym.episodes import Episode, RecordedState, Turn, append_episode
 from agentgym.episodes.atif import TOKENS
 from agentgym.episodes.recorder import failure_details, origin, plain
 from agentgym.episodes.records import SampledTokens, clean
+from agentgym.episodes.spans import trace
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import write_atomically
 from trainers.config.resolve import ResolvedRun
@@ -79,6 +80,8 @@ class EpisodeLog:
             if self._with_tokens and trajectory.record is None:
                 sampled = [_tokens(turn) for turn in trajectory.turns[: len(episode.turns)]]
                 episode = replace(episode, extra={**episode.extra, TOKENS: sampled})
+            if trajectory.times:
+                trace(episode, trajectory.times)
             yield episode
 
 

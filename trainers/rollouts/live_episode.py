@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -85,6 +86,7 @@ class LiveEpisode:
         )
         trajectory = self.trajectory
         trajectory.turns.append(turn)
+        trajectory.times.append(time.time_ns())
         trajectory.observation = observation
         trajectory.score = float(required(info, "score"))
         self.state_key = str(required(info, "state_key"))
@@ -98,8 +100,8 @@ class LiveEpisode:
         """Return an independent copy that continues from here, without a slot yet."""
         old = self.trajectory
         trajectory = replace(
-            old, turns=list(old.turns), number=number, parent=old.number, shared=len(old.turns),
-            chances=0,
+            old, turns=list(old.turns), times=list(old.times), number=number, parent=old.number,
+            shared=len(old.turns), chances=0,
         )  # fmt: skip
         context = self.context.forked()
         return LiveEpisode(
@@ -118,6 +120,7 @@ class LiveEpisode:
 
 def begin(trajectory: Trajectory, observation: str, info: Info) -> None:
     """Record the result of a reset; the episode ends if the environment did not start."""
+    trajectory.times = [time.time_ns()] * 2
     trajectory.observation = observation
     trajectory.task_id, trajectory.split, trajectory.goal = (
         str(required(info, name)) for name in ("task_id", "split", "goal")

@@ -347,6 +347,7 @@ class _Rollout:
         for slot, out in turns:
             episode = self._live[slot]
             episode.turn = out, self._runner.chat.action_text(out.ids)
+            episode.trajectory.times.append(time.time_ns())
         began = self._ask(len(turns))
         self._envs.send_slots(slots, [self._live[slot].turn[1] for slot in slots])
         self._stats.env_seconds += time.perf_counter() - began

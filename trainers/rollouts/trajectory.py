@@ -152,6 +152,9 @@ class Trajectory:
     """Turns of its own after which it could have been forked."""
     unplayed: bool = False
     """Whether it is an empty place of a step, which no fork used."""
+    times: list[int] = field(default_factory=list, compare=False)
+    """When it began and was ready, and when each turn acted and was answered, in nanoseconds since
+    1970."""
     record: Episode | None = None
     """Its record, if an agent that owns its loop played it: turns are then calls, and several or
     none may precede a turn of the environment."""

@@ -12,8 +12,10 @@ import pytest
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import read_episodes, replay, rescore
 from agentgym.episodes.atif import from_atif, to_atif
+from agentgym.episodes.spans import tracing
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.vector import TextVectorEnv
+from tests.episodes.collector import collecting
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
 from tests.trainers.scripted_engine import ScriptedEngine
@@ -113,6 +115,29 @@ def test_tokens_are_recorded_on_request_and_become_an_atif_trajectory(tmp_path):
             assert metrics["logprobs"] == turn.logprobs
             assert len(turn.ids) == len(turn.logprobs) == metrics["completion_tokens"]
             text = text + turn.ids
+
+
+def test_rollouts_are_traced(tmp_path, monkeypatch):
+    """Spans of a turn touch, and lie within their episode."""
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the extra otel")
+    with collecting(monkeypatch) as collector:
+        trajectories = play_episodes(plan())
+        with tracing():
+            records = logged(plan(), trajectories, tmp_path / "e.jsonl")
+    roots = [span for span in collector.spans if "parentSpanId" not in span]
+    assert len(roots) == len(records) > 0
+    for root, record, trajectory in zip(roots, records, trajectories, strict=True):
+        assert root["attributes"]["agentgym.task_id"] == record.task_id
+        assert root["attributes"]["agentgym.training_step"] == 7
+        spans = [span for span in collector.spans if span.get("parentSpanId") == root["spanId"]]
+        names = ["chat tiny", "execute_tool act"] * len(record.turns)
+        assert [span["name"] for span in spans] == names
+        tokens = [span["attributes"].get("gen_ai.usage.output_tokens") for span in spans[::2]]
+        assert tokens == [len(turn.ids) for turn in trajectory.turns]
+        ends = [int(span["endTimeUnixNano"]) for span in spans]
+        starts = [int(span["startTimeUnixNano"]) for span in spans]
+        assert starts == [int(root["startTimeUnixNano"]), *ends[:-1]]
+        assert ends == sorted(ends) and ends[-1] == int(root["endTimeUnixNano"])
 
 
 def test_nothing_is_played_again(tmp_path, monkeypatch):
