@@ -2,7 +2,8 @@
 
 A record is one JSON line (format ``agentgym.episode/1``) with everything needed to replay the
 episode exactly, and to rescore it without a model. `records` defines the format, `recorder` writes
-it, `replay` and `rescorer` play it again, and `exporter` converts it for other tools.
+it, `replay` and `rescorer` play it again, `exporter` converts it for other tools, and `spans` sends
+it to viewers of traces.
 
 To add one of these, touch these files:
 

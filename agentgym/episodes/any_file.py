@@ -116,6 +116,7 @@ def _is_export(path: Path) -> bool:
     if {"messages", "completion"} & set(first):
         raise DataError(
             f"{_KINDS}; got conversations in {path}, which are written for one prompt and do not "
-            "tell what another policy would read: export the records with --to jsonl"
+            "tell what another policy would read: export the records with --to jsonl, or play the "
+            "responses with agentgym export --to records"
         )
     return "num_turns" in first

@@ -8,7 +8,8 @@ imported when an environment is made.
 
 The other files of a folder have our environments in that project. `served_envs` manages the
 environments of a server's clients: `http_server` implements the calls of AgentGym, ``mcp`` and
-``openenv`` those protocols. `dialogue` presents an episode as a list of messages. `family_code`
+``openenv`` those protocols. `prompt_rows` writes tasks as data sets, and `played_rows` makes
+episodes of responses to them. `dialogue` presents an episode as a list of messages. `family_code`
 copies a family into folders that are published (``openenv/folder.py``, ``verifiers/package.py``).
 `conformance` compares all interfaces.
 

@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from agentgym.agents import call_text
-from agentgym.core.delegation import refuse_workers
-from agentgym.core.guard import GuardedEnv
 from agentgym.core.outcome import well_formed
 from agentgym.core.tasks import canonical_json
 from agentgym.episodes import Episode, Recorder
 from agentgym.episodes.task_reference import COLUMN, TaskReference, read_reference
 from agentgym.errors import DataError, EnvFailure
-from agentgym.registration.making import make
+from agentgym.interop.prompt_rows import recorded_env
 from agentgym.support.datafiles import ENDINGS, read_records
 from agentgym.support.typed_json import read_json
 
@@ -103,9 +101,7 @@ def play_rows(path: Path) -> Iterator[Episode]:
             if env is None or key != made:
                 if env is not None:
                     env.close()
-                env = Recorder(GuardedEnv(make(talk.task.env, **talk.task.kwargs)), None)
-                refuse_workers(env.unwrapped)
-                made = key
+                env, made = recorded_env(talk.task.env, talk.task.kwargs), key
             yield _play(talk, env)
     finally:
         if env is not None:

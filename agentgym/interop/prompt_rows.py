@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from agentgym.protocols.prompts import find_prompt
 from agentgym.registration.making import make
 from agentgym.trust import trusting_env
 
-__all__ = ["prompt_rows", "unplayed_episodes"]
+__all__ = ["prompt_rows", "recorded_env", "unplayed_episodes"]
 
 
 def prompt_rows(
@@ -69,14 +69,24 @@ def unplayed_episodes(
     """
     named = find_prompt(prompt, env)
     grammar = {"grammar": named.grammar} if named.grammar else {}
-    with closing(Recorder(GuardedEnv(make(env, **{**grammar, **kwargs})), None)) as recorder:
-        text_env = recorder.unwrapped
-        if not isinstance(text_env, TextEnv):
-            raise ConfigurationError(f"expected a text environment, got {env}")
-        refuse_workers(text_env)
+    with closing(recorded_env(env, {**grammar, **kwargs})) as recorder:
+        text_env: Any = recorder.unwrapped
         require_growing(named.at(text_env))
         for task_id in draw_tasks(text_env.tasks, split, num_tasks, seed):
             recorder.reset(seed=seed, options={"task_id": task_id})
             recorder.end("stopped")
             assert recorder.last is not None
             yield recorder.last
+
+
+def recorded_env(env: str, kwargs: Mapping[str, Any]) -> Recorder:
+    """Make an environment of one agent, with a recorder that keeps the last episode.
+
+    Raises:
+        ConfigurationError: It is no text environment, has workers, or an argument is wrong.
+    """
+    recorder = Recorder(GuardedEnv(make(env, **kwargs)), None)
+    if not isinstance(recorder.unwrapped, TextEnv):
+        raise ConfigurationError(f"expected a text environment, got {env}")
+    refuse_workers(recorder.unwrapped)
+    return recorder

@@ -12,7 +12,7 @@ import pytest
 from agentgym import make
 from agentgym.episodes import ChatOptions, Episode, Recorder, append_episode, export, read_episodes
 from agentgym.episodes.task_reference import COLUMN
-from agentgym.errors import ConfigurationError, DataError
+from agentgym.errors import AgentGymError, ConfigurationError, DataError
 from agentgym.interop.played_rows import has_tasks, play_rows
 from agentgym.interop.prompt_rows import prompt_rows
 from agentgym.registration import FAMILIES
@@ -162,6 +162,23 @@ def test_rows_that_cannot_be_played(tmp_path: Path, change: Any, words: str) -> 
     path = write(tmp_path / "rows.jsonl", row, {**row, **change})
     with pytest.raises(DataError, match=words):
         list(play_rows(path))
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ({"env": "CartPole-v1"}, "expected a text environment"),
+        ({"env": "webshop", "kwargs": {"worker_turns": 3}}, "worker_turns=0"),
+        ({"env": "webshop", "seed": -1}, "the seed"),
+        ({"env": "webshop", "horizon": 0}, "horizon"),
+        ({"env": "webshop", "task_id": "x/train/1"}, "expected the id of a task"),
+    ],
+)
+def test_tasks_that_cannot_be_begun(tmp_path: Path, task: Any, words: str) -> None:
+    named = {"task_id": "webshop/medium-1000-0/train/1", **task}
+    row = {COLUMN: json.dumps(named), "prompt": "?", "completion": "x"}
+    with pytest.raises(AgentGymError, match=words):
+        list(play_rows(write(tmp_path / "rows.jsonl", row)))
 
 
 def test_responses_after_the_end_are_refused(tmp_path: Path) -> None:
