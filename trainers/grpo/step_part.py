@@ -34,7 +34,6 @@ from accelerate.utils import DistributedType
 from torch import Tensor, nn
 
 from agentgym.errors import NotSupported
-from trainers.algorithms.needs import Need
 from trainers.algorithms.preset import Preset
 from trainers.grpo.advantages import Credit
 from trainers.grpo.step_times import StepTimes
@@ -60,7 +59,6 @@ __all__ = [
     "StepPart",
     "StepRows",
     "make_parts",
-    "needs_served",
     "part_makers",
 ]
 
@@ -326,11 +324,6 @@ def part_makers(
         if (_reads(preset, method) if method.needs else method.used is None or method.used(run))
     }
     return {name: make for name, make in makers.items() if make is not None}
-
-
-def needs_served(names: Collection[str]) -> list[Need]:
-    """Return the needs of presets that methods of these names serve."""
-    return [need for name in names if (method := get_method(name)) for need in method.needs]
 
 
 def _reads(preset: Preset, method: Method | None) -> bool:

@@ -69,7 +69,6 @@ from trainers.grpo.step_part import (
     StepContext,
     StepRows,
     make_parts,
-    needs_served,
 )
 from trainers.grpo.step_tokens import StepTokens
 from trainers.rollouts.budget import TokenBudget
@@ -182,8 +181,9 @@ class MultiTurnTrainer(PolicyTrainer):
                 the preset is not supported by this trainer, or the engine cannot run ahead.
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
-        # Whether there is a judge, only the run knows.
-        self.preset.require((*served(self.preset), JUDGE, *needs_served(parts or {})))
+        # Whether there is a judge, only the run knows; makers bring what their methods serve.
+        brought = [need for need in self.preset.needs if need.method in (parts or {})]
+        self.preset.require((*served(self.preset), JUDGE, *brought))
         self.schedule = Constant(horizon) if isinstance(horizon, int) else horizon
         self.horizon = 0
         self.full_horizon, self.group_size = full_horizon, group_size or args.num_generations
