@@ -290,6 +290,23 @@ FAMILIES: tuple[EnvFamily, ...] = (
         subcommands="agentgym.envs.search.subcommands:SUBCOMMANDS",
     ),
     EnvFamily(
+        name="service",
+        id="agentgym/Service-v0",
+        entry_point="agentgym.envs.service.env:ServiceEnv",
+        summary="Serve a customer by tools, under a policy, in a conversation.",
+        task_sets=(
+            NamedTaskSet(
+                "easy",
+                "One plain request about an order, told at once; 5 turns.",
+                {"domain": "retail", "difficulty": "easy", "horizon": 5},
+                demonstrator="hasty",
+            ),
+            NamedTaskSet("retail", "The orders of a web shop.", {"domain": "retail"}),
+            NamedTaskSet("airline", "The bookings of an airline.", {"domain": "airline"}),
+            NamedTaskSet("telecom", "The lines of a telephone company.", {"domain": "telecom"}),
+        ),
+    ),
+    EnvFamily(
         name="shell",
         id="agentgym/Shell-v0",
         entry_point="agentgym.envs.shell.env:ShellEnv",

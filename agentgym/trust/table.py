@@ -179,6 +179,7 @@ ENVIRONMENTS: Mapping[str, EnvKind] = {
             "retriever_url": ADDRESS,
         }
     ),
+    "service": EnvKind(arguments=_GENERATED | _plain("domain")),
     "shell": EnvKind(
         arguments=_GENERATED
         | _plain("command_timeout max_observation_chars")

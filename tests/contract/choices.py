@@ -35,6 +35,11 @@ from agentgym.envs.search.engine import session as search_session
 from agentgym.envs.search.experts import EXPERTS as ANSWERERS
 from agentgym.envs.search.experts import FALLIBLE as GUESSING
 from agentgym.envs.search.generator.config import DIFFICULTIES as ENCYCLOPAEDIAS
+from agentgym.envs.service import env as service
+from agentgym.envs.service.domains import DOMAINS as BUSINESSES
+from agentgym.envs.service.experts import EXPERTS as CLERKS_OF_SERVICE
+from agentgym.envs.service.experts import FALLIBLE as CARELESS
+from agentgym.envs.service.generator.config import DIFFICULTIES as CONVERSATIONS
 from agentgym.envs.shell import env as shell
 from agentgym.envs.shell.experts import EXPERTS as SHELL_USERS
 from agentgym.envs.shell.experts import FALLIBLE as STRANGERS
@@ -114,7 +119,7 @@ class Configuration:
         """Whether the expert makes mistakes, as its family declares."""
         of: Mapping[str, Mapping[str, str] | tuple[str, ...]] = {
             "webshop": FALLIBLE, "search": GUESSING, "textworld": COOKS, "database": GUESSERS,
-            "shell": STRANGERS, "mathpython": HURRYING, "textcraft": HASTY,
+            "service": CARELESS, "shell": STRANGERS, "mathpython": HURRYING, "textcraft": HASTY,
         }  # fmt: skip
         return self.kwargs.get("expert") in of.get(self.name, {})
 
@@ -163,6 +168,12 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "on_error": search_session.ON_ERROR,
         "shared_corpus": SWITCH,
         "first_search": SWITCH,
+    },
+    "service": {
+        "domain": tuple(BUSINESSES),
+        "expert": tuple(CLERKS_OF_SERVICE),
+        "reward": service.REWARDS,
+        "difficulty": tuple(CONVERSATIONS),
     },
     "shell": {
         "expert": tuple(SHELL_USERS),

@@ -1,0 +1,20 @@
+"""Service: serve a customer by tools, under a written policy, in a conversation.
+
+The form of the tasks is that of tau-bench (Yao et al., 2024, arXiv:2406.12045): an agent with a
+dozen tools over a small database, a policy, and a simulated customer who tells what they want piece
+by piece and may ask for what the policy forbids. All policies, data and texts are our own. The
+customer is a seeded program, and success is the state of the database and what the agent said.
+
+Files:
+
+- ``env.py``, ``tasks.py``: the environment; the task sets
+- ``engine/``: ``domain`` (tools, rules and wording of a domain), ``problem`` (one task),
+  ``records`` (the database and its tools), ``message`` (what a message of the agent says),
+  ``customer`` (the simulated customer), ``session`` (one episode and its judge)
+- ``domains/``: ``retail`` (orders), ``airline`` (bookings), ``telecom`` (phone lines)
+- ``generator/``: ``config``, ``problems`` (one task from a seed)
+- ``experts/``: ``clerk`` (asks, looks up, checks the policy; ``hasty`` and ``oracle`` differ from
+  it in what they leave out)
+"""
+
+from __future__ import annotations

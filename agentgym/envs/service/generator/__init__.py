@@ -1,0 +1,3 @@
+"""Seeded tasks."""
+
+from __future__ import annotations

@@ -1,0 +1,79 @@
+"""The tasks of Service: generated problems in disjoint splits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import lru_cache, partial
+from typing import Any
+
+from agentgym.core.options import choice, integer
+from agentgym.core.tasks import NumberedTasks, canonical_json
+from agentgym.envs.problem_tasks import GeneratedTasks
+from agentgym.envs.service.domains import DOMAINS
+from agentgym.envs.service.engine.problem import Problem
+from agentgym.envs.service.engine.session import ServiceSession
+from agentgym.envs.service.experts import EXPERTS, FALLIBLE
+from agentgym.envs.service.experts.clerk import Clerk
+from agentgym.envs.service.generator.config import GeneratorConfig
+from agentgym.envs.service.generator.problems import make_problem
+
+SIZES: Mapping[str, int] = {"train": 20_000, "valid": 1_000, "test": 1_000}
+"""Number of generated tasks of each split."""
+CACHE_SIZE = 1024
+"""Maximum number of cached problems of a set."""
+GOAL = "Serve the customer of {business} under the policy."
+
+
+def domain_names(domain: str | None) -> tuple[str, ...]:
+    """Return the names of the domains of an environment; None: all.
+
+    Raises:
+        ConfigurationError: There is no such domain.
+    """
+    return tuple(DOMAINS) if domain is None else (choice(domain, "domain", DOMAINS),)
+
+
+def describe(problem: Problem) -> tuple[str, Mapping[str, Any]]:
+    """Return goal and content of a problem's task."""
+    tables = [problem.customers, problem.records, problem.catalog]
+    return GOAL.format(business=problem.domain.business), {
+        "category": problem.domain.name,
+        "kind": "+".join(sorted({request.verdict for request in problem.requests})),
+        "policy": problem.policy,
+        "customer": [problem.customer, problem.mood, problem.patience, *problem.openings],
+        "requests": [list(vars(request).values()) for request in problem.requests],
+        "rows": hashlib.sha256(canonical_json(tables).encode()).hexdigest(),
+    }
+
+
+def open_tasks(
+    difficulty: str | GeneratorConfig, domain: str | None, generator_seed: int, expert: str
+) -> NumberedTasks[Problem]:
+    """Return the tasks of an environment.
+
+    Args:
+        difficulty: Settings of generated tasks, or their name.
+        domain: Name of the domain; None: all of them.
+        generator_seed: Selects a set of tasks.
+        expert: Name of the demonstrator.
+
+    Raises:
+        ConfigurationError: A value is out of range.
+    """
+    config = GeneratorConfig.of(difficulty)
+    return _generated(config, domain, integer(generator_seed, "generator_seed", 0), expert)
+
+
+@lru_cache(maxsize=16)
+def _generated(
+    config: GeneratorConfig, domain: str | None, seed: int, expert: str
+) -> GeneratedTasks[Problem]:
+    name = f"service/{config.name}-{domain or 'all'}-{seed}"
+    make = partial(make_problem, config, domain_names(domain), seed)
+    clerk = EXPERTS[FALLIBLE.get(expert, expert)]()
+    return GeneratedTasks(name, SIZES, make, describe, partial(_plan_length, clerk), CACHE_SIZE)
+
+
+def _plan_length(clerk: Clerk, problem: Problem) -> int | None:
+    return clerk.plan_length(ServiceSession(problem))
