@@ -37,8 +37,8 @@ from provenance import to_json
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 FAMILIES = (
-    *("alfworld", "babyai", "database", "mathpython", "search", "shell", "textcraft"),
-    *("textworld", "webshop"),
+    *("alfworld", "babyai", "database", "mathpython", "search", "service", "shell"),
+    *("textcraft", "textworld", "webshop"),
 )
 
 

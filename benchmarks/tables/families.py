@@ -7,7 +7,7 @@ from benchmarks.tables.formats import Table, about, result, share, spoken
 
 ORDER = (
     "webshop", "alfworld", "textworld", "search", "swe", "database", "shell", "mathpython",
-    "textcraft", "babyai",
+    "service", "textcraft", "babyai",
 )  # fmt: skip
 """Order of the families: the best known first."""
 

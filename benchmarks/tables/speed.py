@@ -96,17 +96,18 @@ def _games() -> Table:
 
 def _worlds() -> Table:
     worlds = result("worlds_throughput.json")
-    craft, grid, tables, sums, shell = (
+    craft, grid, calls, tables, sums, shell = (
         worlds[name]["figures"]
-        for name in ("textcraft", "babyai", "database", "mathpython", "shell")
+        for name in ("textcraft", "babyai", "service", "database", "mathpython", "shell")
     )
     levels = ("easy", "medium", "hard")
     return [
         [
-            "TextCraft, BabyAI (`worlds_throughput.json`, beside other work): steps per second "
-            "through `gym.make`; reset to a new task",
-            f"{about(craft['gym_steps_per_second'])}, {about(grid['gym_steps_per_second'])}; "
-            f"{craft['gym_reset_milliseconds']:.2f} ms, {grid['gym_reset_milliseconds']:.1f} ms",
+            "TextCraft, BabyAI, Service (`worlds_throughput.json`, beside other work): steps per "
+            "second through `gym.make`; reset to a new task",
+            ", ".join(about(world["gym_steps_per_second"]) for world in (craft, grid, calls))
+            + f"; {craft['gym_reset_milliseconds']:.2f} ms, "
+            f"{grid['gym_reset_milliseconds']:.1f} ms, {calls['gym_reset_milliseconds']:.1f} ms",
         ],
         [
             "Database (the same file), easy, medium and hard: steps per second; turns of the "

@@ -8,10 +8,11 @@ customer is a seeded program, and success is the state of the database and what 
 Files:
 
 - ``env.py``, ``tasks.py``: the environment; the task sets
+- ``offers.py``: the admissible actions, a sample
 - ``engine/``: ``domain`` (tools, rules and wording of a domain), ``problem`` (one task),
   ``records`` (the database and its tools), ``message`` (what a message of the agent says),
   ``customer`` (the simulated customer), ``session`` (one episode and its judge)
-- ``domains/``: ``retail`` (orders), ``airline`` (bookings), ``telecom`` (phone lines)
+- ``domains/``: ``retail`` (orders), ``airline`` (bookings), ``telecom`` (phone lines), ``shared``
 - ``generator/``: ``config``, ``problems`` (one task from a seed)
 - ``experts/``: ``clerk`` (asks, looks up, checks the policy; ``hasty`` and ``oracle`` differ from
   it in what they leave out)

@@ -63,7 +63,7 @@ def test_every_rule_of_every_domain_is_broken_by_some_request() -> None:
     broken = {
         task.rules[request.rule - 1].rule
         for domain in DOMAINS
-        for number in range(200)
+        for number in range(120)
         for task in [problem("medium", number, domain)]
         for request in task.requests
         if request.rule
@@ -76,7 +76,7 @@ def test_the_tasks_of_version_1_are_these() -> None:
     tasks = [describe(problem(difficulty, number)) for difficulty in DIFFICULTIES
              for number in range(9)]  # fmt: skip
     digest = hashlib.sha256(canonical_json(tasks).encode()).hexdigest()
-    assert digest.startswith("6cebe543d0222fd8")
+    assert digest.startswith("e6932e39080e37d1")
 
 
 @pytest.mark.parametrize(

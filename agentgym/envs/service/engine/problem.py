@@ -96,9 +96,9 @@ class Problem:
         """The policy in words."""
         domain = self.domain
         lines = [
-            f"You serve a customer of {domain.business}. First find the customer by number. Do "
-            "what the customer wants if the rules allow it, then say that it is done.",
-            "If a rule forbids it, do not do it: say that you cannot, and the number of the rule. "
+            f"You serve a customer of {domain.business}. First find the customer by number.",
+            "Do what the customer wants if the rules allow it, then say that it is done.",
+            "If a rule forbids it, do not do it: say that you cannot, and the number of the rule.",
             "What is for a supervisor you transfer, with the number of the rule.",
         ]
         if self.confirm:
