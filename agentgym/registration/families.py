@@ -301,9 +301,6 @@ FAMILIES: tuple[EnvFamily, ...] = (
                 {"domain": "retail", "difficulty": "easy", "horizon": 5},
                 demonstrator="hasty",
             ),
-            NamedTaskSet("retail", "The orders of a web shop.", {"domain": "retail"}),
-            NamedTaskSet("airline", "The bookings of an airline.", {"domain": "airline"}),
-            NamedTaskSet("telecom", "The lines of a telephone company.", {"domain": "telecom"}),
         ),
     ),
     EnvFamily(

@@ -135,6 +135,7 @@ CASES: dict[str, tuple[str, dict[str, Any], int | None, bool]] = {
     "toy, horizon, unseeded": (TOY_ID, {"grammar": "native"}, None, False),
     "toy, scheduled": (TOY_ID, {"reward_hooks": [Progressive(LinearAlpha())]}, 1, True),
     **{entry.name: (entry.id, {}, 5, True) for entry in FAMILIES},
+    "service": ("agentgym/Service-v0", {"difficulty": "easy"}, 5, True),  # short enough
 }
 
 

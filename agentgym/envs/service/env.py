@@ -124,7 +124,7 @@ class ServiceEnv(TextEnv[ServiceSession]):
         if call is None:
             return self._misread(action, EXPECTED)
         session = self.session
-        turn = session.act(call.name, call.arguments)
+        turn = session.act(call.name, call.arguments.values())
         solved = session.solved()
         return Outcome(
             turn.observation,

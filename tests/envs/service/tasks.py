@@ -30,13 +30,12 @@ def first(difficulty: str, wanted: Callable[[Problem], bool], domain: str = "") 
 
 def say(session: ServiceSession, text: str) -> str:
     """Say something to the customer; returns the answer."""
-    return session.act("say", {"text": text}).observation.removeprefix("Customer: ")
+    return session.act("say", [text]).observation.removeprefix("Customer: ")
 
 
 def finish(session: ServiceSession, expert: str = "clerk") -> ServiceSession:
     """Let an expert play to the end."""
     clerk = EXPERTS[expert]()
     while not session.ended:
-        name, values = clerk.next(session)
-        session.act(name, {str(place): value for place, value in enumerate(values)})
+        session.act(*clerk.next(session))
     return session

@@ -33,7 +33,7 @@ def test_the_clerk_uses_what_it_was_told_and_shown() -> None:
             name, values = clerk.next(session)
             if name not in ("say", "transfer"):
                 assert all(value.lower() in text for value in values), (name, values)
-            answer = session.act(name, {str(at): value for at, value in enumerate(values)})
+            answer = session.act(name, values)
             assert not answer.failed
             text += f"\n{answer.observation.lower()}"
 

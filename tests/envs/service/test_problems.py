@@ -85,4 +85,4 @@ def test_the_tasks_of_version_1_are_these() -> None:
 def test_settings_out_of_range(change: dict[str, object]) -> None:
     settings = {**vars(DIFFICULTIES["easy"]), **change}
     with pytest.raises(ConfigurationError, match=next(iter(change))):
-        GeneratorConfig(**settings)  # type: ignore[arg-type]
+        GeneratorConfig(**settings)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from agentgym.envs.service.engine.customer import Customer
 from agentgym.envs.service.engine.domain import Change, Write
-from agentgym.envs.service.engine.problem import Problem
+from agentgym.envs.service.engine.problem import Problem, Request
 from agentgym.envs.service.engine.records import Records, ToolError
 
 FIND, LIST, SHOW, SEARCH, SAY, TRANSFER = "find", "list", "show", "search", "say", "transfer"
@@ -62,9 +62,9 @@ class ServiceSession:
         """Return the policy, and what the customer says first."""
         return f"{self.problem.policy}\n{SPEAKER}{self._opening}"
 
-    def act(self, name: str, arguments: Mapping[str, str]) -> ServiceTurn:
+    def act(self, name: str, arguments: Iterable[str] = ()) -> ServiceTurn:
         """Execute an action: the name of a tool and its arguments in order."""
-        values = tuple(" ".join(value.split()) for value in arguments.values())
+        values = tuple(" ".join(value.split()) for value in arguments)
         try:
             text = self._call(name, values)
         except ToolError as error:
@@ -74,7 +74,7 @@ class ServiceSession:
 
     def solved(self) -> bool:
         """Return whether the database and what was said are as the policy wants it."""
-        problem, talk = self.problem, self.talk
+        problem = self.problem
         if not self.ended or self.found != problem.customer:
             return False
         if self.unconfirmed or problem.differences(self.writes) != problem.expected():
@@ -82,15 +82,7 @@ class ServiceSession:
         verdicts = [request.verdict for request in problem.requests]
         if bool(self.transferred) != ("transferred" in verdicts):
             return False
-        citations, fits = dict(talk.citations), True
-        for place, request in enumerate(problem.requests):
-            if request.verdict == "refused":
-                fits &= citations.get(place) == request.rule
-            elif request.verdict == "transferred":
-                fits &= (talk.request, self.transferred) == (place, request.rule)
-            else:
-                fits &= not request.question or place in talk.correct
-        return fits
+        return all(self._is_met(place, request) for place, request in enumerate(problem.requests))
 
     def is_changed(self, record: str, change: Change, value: str) -> bool:
         """Return whether a record is as a tool leaves it."""
@@ -109,6 +101,14 @@ class ServiceSession:
     def restore(self, state: Any) -> None:
         """Return to a state of the same task."""
         vars(self).update(state)
+
+    def _is_met(self, place: int, request: Request) -> bool:
+        """Return whether what was said about a request is as the policy wants it."""
+        if request.verdict == "refused":
+            return dict(self.talk.citations).get(place) == request.rule
+        if request.verdict == "transferred":
+            return (self.talk.request, self.transferred) == (place, request.rule)
+        return not request.question or place in self.talk.correct
 
     def _call(self, name: str, values: tuple[str, ...]) -> str:
         """Execute a tool and return its output."""

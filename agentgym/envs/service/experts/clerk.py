@@ -68,8 +68,7 @@ class Clerk:
         for turns in range(MOST_TURNS):
             if session.ended:
                 return turns
-            name, values = self.next(session)
-            session.act(name, dict(enumerate(values)))  # type: ignore[arg-type]
+            session.act(*self.next(session))
         return None
 
     def next(self, session: ServiceSession) -> Command:
