@@ -20,6 +20,7 @@ release = version = agentgym.__version__
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.githubpages",  # .nojekyll: GitHub would leave out folders such as _static.
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
