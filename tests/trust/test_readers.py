@@ -38,6 +38,7 @@ DATA: Mapping[str, str] = {
     "agentgym/evaluation/evaluation_folder.py": "reads results",
     "agentgym/protocols/items.py": "ids of tasks, in a file that the user typed",
     "agentgym/evaluation/training_runs.py": "compares results and settings",
+    "agentgym/envs/swe/making/harbor/dataset.py": "names and digests of tasks that are published",
     "agentgym/interop/harbor/folder.py": "a folder that the user typed; what it runs is in boxes",
     "agentgym/rewards/judge/question.py": "prompts of the package",
     "agentgym/rewards/machine.py": "states and numbers",
