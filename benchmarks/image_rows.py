@@ -36,7 +36,7 @@ from tests.envs.swe.official.local_image import StoredImages
 def row_of(instance: Instance) -> dict[str, Any]:
     """Return a task as an SWE-Gym row, which runs the files changed by its test patch."""
     name = instance.id.replace("-", "_")
-    files = {change.after for change in read_diff(instance.test_patch)}
+    files = {change.new_path for change in read_diff(instance.test_patch)}
     return {
         "instance_id": f"bundled__{name}-1",
         "repo": f"bundled/{name}",

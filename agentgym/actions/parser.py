@@ -186,18 +186,18 @@ def _xml_arguments(spec: ActionSpec, body: str) -> dict[str, Any]:
     if len(spec.params) == 1 and (spec.params[0].required or body.strip()):
         return {spec.params[0].name: _unwrap(body)}
     arguments: dict[str, Any] = {}
-    rest = body.lstrip()
-    while rest:
-        name = next((p.name for p in spec.params if rest.startswith(f"<{p.name}>")), None)
-        end = rest.find(f"</{name}>") if name else -1
+    body_text = body.lstrip()
+    while body_text:
+        name = next((p.name for p in spec.params if body_text.startswith(f"<{p.name}>")), None)
+        end = body_text.find(f"</{name}>") if name else -1
         if name is None or end < 0 or name in arguments:
             names = " ".join(
                 f"<{p.name}>...</{p.name}>" + ("" if p.required else " (or without)")
                 for p in spec.params
             )
-            raise Fault(f"<{spec.name}> must hold {names or 'nothing'}, got {rest[:40]!r}")
-        arguments[name] = _unwrap(rest[len(name) + 2 : end])
-        rest = rest[end + len(name) + 3 :].lstrip()
+            raise Fault(f"<{spec.name}> must hold {names or 'nothing'}, got {body_text[:40]!r}")
+        arguments[name] = _unwrap(body_text[len(name) + 2 : end])
+        body_text = body_text[end + len(name) + 3 :].lstrip()
     return arguments
 
 
@@ -214,15 +214,15 @@ def _parse_react(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, 
             "no action found: write a line that starts with 'Action:'"
             f"{f', such as {forms}' if forms else ''}"
         )
-    rest = text[marker.end() :]
-    rest = rest[1:] if rest.startswith((" ", "\n")) else rest
-    match: Match | None = find_native(rest, specs)
-    if match is None or rest[: match.start].strip():
+    tail = text[marker.end() :]
+    tail = tail[1:] if tail.startswith((" ", "\n")) else tail
+    match: Match | None = find_native(tail, specs)
+    if match is None or tail[: match.start].strip():
         # Only the first template of each action: alternatives would bury the other actions.
         forms = " or ".join(spec.templates[0] for spec in specs)
-        excerpt = rest.strip().split("\n")[0][:60]
+        excerpt = tail.strip().split("\n")[0][:60]
         raise Fault(f"after 'Action:' write {forms}, got {excerpt!r}")
-    return build_call(match.spec, dict(match.values)), rest[match.end :]
+    return build_call(match.spec, dict(match.values)), tail[match.end :]
 
 
 def _parse_tool_call(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, str]:

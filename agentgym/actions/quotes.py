@@ -110,8 +110,8 @@ class Quotes:
             closing = re.compile(rf"^[ \t]{{0,3}}`{{{ticks},}}[ \t\r]*$", re.MULTILINE)
             closed = closing.search(self._text, stop)
             end = self._fences[ticks] = closed.end() if closed else -1
-        other = re.compile(rf"^{_LABEL}`{{{ticks},}}[ \t]*\w", re.MULTILINE | re.IGNORECASE)
-        return -1 if end < 0 or other.search(self._text, stop, end) else end
+        longer_fence = re.compile(rf"^{_LABEL}`{{{ticks},}}[ \t]*\w", re.MULTILINE | re.IGNORECASE)
+        return -1 if end < 0 or longer_fence.search(self._text, stop, end) else end
 
     def _open_fence(self, at: int) -> int:
         """Return the number of backticks of the fence that is open at ``at``; 0 outside a fence."""
@@ -149,7 +149,7 @@ class Quotes:
             if 0 <= end < opening:
                 end = text.find(tail, opening)
                 end = self._tails[tail] = end if end < 0 else end + len(tail)
-        if end < stop or any(text.find(other, stop, end) >= 0 for other in self._heads):
+        if end < stop or any(text.find(head, stop, end) >= 0 for head in self._heads):
             return -1
         return end
 

@@ -238,13 +238,13 @@ class RowsTemplate(Template):
         self._head = re.compile(re.escape(f"{first}\n"), re.IGNORECASE)
         self._rows: dict[str, tuple[str, str]] = {}
         for line in lines:
-            before, *name, after = PLACEHOLDER.split(line)
-            if len(name) != 1 or not before or not after:
+            prefix, *name, suffix = PLACEHOLDER.split(line)
+            if len(name) != 1 or not prefix or not suffix:
                 raise ConfigurationError(
                     f"action {spec.name!r}: expected lines with text around one parameter each, as "
                     f"some of them may be left out, got {line!r} in {source!r}"
                 )
-            self._rows[name[0]] = before, after
+            self._rows[name[0]] = prefix, suffix
         self._required = frozenset(param.name for param in spec.params if param.required)
 
     def takes(self, names: Set[str]) -> bool:
@@ -254,8 +254,8 @@ class RowsTemplate(Template):
     def fill(self, arguments: Mapping[str, str]) -> str:
         """Write a call."""
         rows = [
-            f"{before}{arguments[name]}{after}\n"
-            for name, (before, after) in self._rows.items()
+            f"{prefix}{arguments[name]}{suffix}\n"
+            for name, (prefix, suffix) in self._rows.items()
             if name in arguments
         ]
         return "".join((self.source.partition("\n")[0], "\n", *rows, self._last))
@@ -274,31 +274,36 @@ class RowsTemplate(Template):
         """Read the lines behind the head; return where they end, or -1."""
         while True:
             at = end_of_space(text, at)
-            left = [name for name in self._rows if name not in values]
-            name = next((name for name in left if text.startswith(self._rows[name][0], at)), "")
+            unread_names = [name for name in self._rows if name not in values]
+            name = next(
+                (name for name in unread_names if text.startswith(self._rows[name][0], at)), ""
+            )
             if not name:
                 complete = self._required <= values.keys() and text.startswith(self._last, at)
                 return at + len(self._last) if complete else -1
-            before, after = self._rows[name]
-            at += len(before)
-            behind = (self._last, *(self._rows[other][0] for other in left if other != name))
+            prefix, suffix = self._rows[name]
+            at += len(prefix)
+            behind = (
+                self._last,
+                *(self._rows[name_left][0] for name_left in unread_names if name_left != name),
+            )
             end = -1 if name in unclosed else self._closing(text, at, name, behind)
             if end < 0:
-                if name not in unclosed and text.find(after, at) < 0:
+                if name not in unclosed and text.find(suffix, at) < 0:
                     unclosed.add(name)  # a later head cannot find the closing text either
                 return -1
             values[name] = text[at:end]
-            at = end + len(after)
+            at = end + len(suffix)
 
     def _closing(self, text: str, at: int, name: str, behind: tuple[str, ...]) -> int:
         """Return where a value ends, or -1."""
-        after, stop = self._rows[name][1], len(text)
+        suffix, stop = self._rows[name][1], len(text)
         if name not in self._verbatim:  # a plain value ends on its line
             line = text.find("\n", at)
             stop = line if line >= 0 else stop
-        end = text.find(after, at, stop)
-        while end >= 0 and not text.startswith(behind, end_of_space(text, end + len(after))):
-            end = text.find(after, end + 1, stop)
+        end = text.find(suffix, at, stop)
+        while end >= 0 and not text.startswith(behind, end_of_space(text, end + len(suffix))):
+            end = text.find(suffix, end + 1, stop)
         return end
 
 

@@ -146,8 +146,8 @@ def play_each(sandbox: bool) -> Iterator[tuple[str, str]]:
         except AgentGymError as error:
             yield family.name, str(error)
             continue
-        wrong = report.rows[0].error or f"ended by {report.rows[0].stop_reason}"
-        yield family.name, "" if report.success == 1.0 else wrong
+        failure = report.rows[0].error or f"ended by {report.rows[0].stop_reason}"
+        yield family.name, "" if report.success == 1.0 else failure
 
 
 def system_note() -> str:

@@ -131,7 +131,7 @@ class _Display(EvaluationProgress):
     def __init__(self, console: Console, number: int, out: Path | None) -> None:
         self.console, self._number, self._announced = console, number, out
         self.reports: list[Report] = []
-        self._done = 0
+        self._done_count = 0
         self._notes = getattr(console, "shows_notes", True)
 
     def say(self, sentence: str) -> None:
@@ -147,7 +147,7 @@ class _Display(EvaluationProgress):
         self, evaluation: NamedEvaluation, out: Path | None, policy: Any, episodes: int
     ) -> None:
         """Print what is played, and show the progress bar."""
-        self._out, self._before = out, _valid(out)
+        self._out, self._old_keys = out, _valid(out)
         if arguments := evaluation.known_arguments:
             sentence = " ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())
             sentence = f"The environment has the arguments of {evaluation.policy}: {sentence}"
@@ -160,7 +160,7 @@ class _Display(EvaluationProgress):
             self._note(f"Every episode is saved in {self._announced}.")
             self._announced = None
         self._bar = EpisodeProgress(
-            self.console, episodes, its.prices, completed=len(self._before), quiet=not self._notes
+            self.console, episodes, its.prices, completed=len(self._old_keys), quiet=not self._notes
         )
         # Opened and closed by hand: two calls of the library, `begin` and `end`, are its block.
         self._bar.__enter__()
@@ -193,17 +193,21 @@ class _Display(EvaluationProgress):
         self.say(f"{self._place(evaluation)} failed: {error}")
 
     def _place(self, evaluation: NamedEvaluation) -> str:
-        self._done += 1
-        return f"{self._done} of {self._number}: {evaluation.title}"
+        self._done_count += 1
+        return f"{self._done_count} of {self._number}: {evaluation.title}"
 
     def say_read(self, report: Report) -> None:
         """Print how many episodes were taken from earlier sessions."""
         # If there was no episode event, the whole report was read from its folder.
-        rows, before = report.rows, self._before if self._bar.has_rows else None
-        read = sum(before is None or (row.task_id, row.sample) in before for row in rows)
-        if read:
-            sentence = f"{read:,} {'episode was' if read == 1 else 'episodes were'} read from "
-            self._note(f"{sentence}{self._out}, {len(rows) - read:,} played.")
+        rows, rows_before = report.rows, self._old_keys if self._bar.has_rows else None
+        read_count = sum(
+            rows_before is None or (row.task_id, row.sample) in rows_before for row in rows
+        )
+        if read_count:
+            sentence = (
+                f"{read_count:,} {'episode was' if read_count == 1 else 'episodes were'} read from "
+            )
+            self._note(f"{sentence}{self._out}, {len(rows) - read_count:,} played.")
 
     def say_tasks(self, env: str, report: Report) -> None:
         """Print the name of the task set that training uses for the bare family name."""

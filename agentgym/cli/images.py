@@ -101,8 +101,8 @@ def _show_progress(console: Console) -> Iterator[Watch]:
     with Progress(*columns, console=console, transient=True, disable=silent) as progress:
         bar = progress.add_task("image", total=None)
 
-        def watch(description: str, done: int, total: int) -> None:
-            progress.update(bar, description=description, completed=done, total=total or None)
+        def watch(description: str, done_count: int, total: int) -> None:
+            progress.update(bar, description=description, completed=done_count, total=total or None)
 
         yield watch
 

@@ -135,8 +135,8 @@ def _check_name(name: str) -> None:
     Raises:
         ConfigurationError: It is such a name.
     """
-    plain = name.isascii() and name.isidentifier() and name == name.lower()
-    if not plain or keyword.iskeyword(name) or not name.strip("_") or name.startswith("_"):
+    is_plain = name.isascii() and name.isidentifier() and name == name.lower()
+    if not is_plain or keyword.iskeyword(name) or not name.strip("_") or name.startswith("_"):
         raise ConfigurationError(
             f"expected a name of small letters, digits and _ that Python can import, such as "
             f"my_env, got {name!r:.80}"

@@ -46,17 +46,17 @@ def parse(argv: Sequence[str]) -> object:
     if not argv or argv[0] in HELP:
         sys.stdout.write(commands_page())
         raise SystemExit(0)
-    first, *rest = argv
+    first, *following = argv
     if first in commands():
-        return OtherCommand(commands()[first].main, tuple(rest))
-    words, rest = _command_words(first, rest)
+        return OtherCommand(commands()[first].main, tuple(following))
+    words, following = _command_words(first, following)
     if not words:
         sys.stdout.write(commands_page(first))
         raise SystemExit(0)
-    return _parse_arguments(words, rest)
+    return _parse_arguments(words, following)
 
 
-def _command_words(first: str, rest: Sequence[str]) -> tuple[str, list[str]]:
+def _command_words(first: str, following: Sequence[str]) -> tuple[str, list[str]]:
     """Return what was typed for a subcommand, and its arguments; no words: help of several.
 
     Raises:
@@ -66,16 +66,16 @@ def _command_words(first: str, rest: Sequence[str]) -> tuple[str, list[str]]:
     seconds = [words.partition(" ")[2] for words in by_words if words.startswith(f"{first} ")]
     if not seconds:
         if first in by_words:
-            return first, list(rest)
+            return first, list(following)
         raise _unknown_command(first)
-    if rest and rest[0] in HELP:
+    if following and following[0] in HELP:
         return "", []
-    if not rest or rest[0] not in seconds:
-        actual = f"{rest[0]!r:.80}" if rest else "none"
+    if not following or following[0] not in seconds:
+        actual = f"{following[0]!r:.80}" if following else "none"
         raise ConfigurationError(
             f"expected {PROGRAM} {first} with one of {', '.join(seconds)}, got {actual}"
         )
-    return f"{first} {rest[0]}", list(rest[1:])
+    return f"{first} {following[0]}", list(following[1:])
 
 
 def _unknown_command(word: str) -> ConfigurationError:

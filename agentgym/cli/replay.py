@@ -75,19 +75,21 @@ def _run_replay(command: Replay, console: Console) -> FileReplay:
         return rescore_file(file, hooks, settings, out=command.out, **how)
 
 
-def _table(before: Mapping[str, Any], after: Mapping[str, Any]) -> Table:
+def _table(old_means: Mapping[str, Any], new_means: Mapping[str, Any]) -> Table:
     """Compare the means per episode."""
     from rich.table import Table
 
     table = Table("mean of an episode", "before", "after")
     for name in ("return", "score", "success"):
-        table.add_row(name, *("" if m[name] is None else f"{m[name]:.4f}" for m in (before, after)))
+        table.add_row(
+            name, *("" if m[name] is None else f"{m[name]:.4f}" for m in (old_means, new_means))
+        )
     table.add_section()
-    means = before["terms"], after["terms"]
+    means = old_means["terms"], new_means["terms"]
     for name in dict.fromkeys(name for terms in means for name in terms):
         cells = [f"{terms[name]:.4f}" if name in terms else "" for terms in means]
         table.add_row(cell(f"term {name}"), *cells)
-    if "unjudged" in before or "unjudged" in after:
-        counts = (str(means.get("unjudged", 0)) for means in (before, after))
+    if "unjudged" in old_means or "unjudged" in new_means:
+        counts = (str(means.get("unjudged", 0)) for means in (old_means, new_means))
         table.add_row("episodes without a verdict", *counts)
     return table

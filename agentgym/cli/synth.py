@@ -34,13 +34,13 @@ def check(command: Synth, console: Console) -> int:
     with FittedProgress(console, transient=True) as bar:
         bar_task = bar.begin("tasks", len(tasks.splits) * min(n, tasks.len("test")))
         for split in tasks.splits:
-            turns, contents, most = Counter[int](), set[str](), 0
+            turns, contents, max_turns = Counter[int](), set[str](), 0
             for index in range(min(n, tasks.len(split))):
                 task = tasks.task(split, index)
                 problem = tasks.problem(task)
                 turns[tasks.oracle_turns(task) or 0] += 1
                 contents.add(str(problem.content))
-                most = max(most, problem.solution.states)
+                max_turns = max(max_turns, problem.solution.states)
                 bar.advance(bar_task)
             lengths = ", ".join(f"{length}: {count}" for length, count in sorted(turns.items()))
             row = (
@@ -49,7 +49,7 @@ def check(command: Synth, console: Console) -> int:
                 turns.total(),
                 len(contents),
                 lengths,
-                f"{most:,}",
+                f"{max_turns:,}",
             )
             table.add_row(*map(cell, map(str, row)))
     env.close()

@@ -88,9 +88,9 @@ def _output(command: View, runs: Sequence[RunFiles]) -> Path:
 
 def _place(paths: Sequence[Path]) -> Path:
     """Return where a page is looked for: in the folder that is shown, or beside the file."""
-    first, *rest = paths
+    first, *other_paths = paths
     folder, name = (first, PAGE) if first.is_dir() else (first.parent, first.stem)
-    names = [other.resolve().name if other.is_dir() else other.stem for other in rest]
+    names = [path.resolve().name if path.is_dir() else path.stem for path in other_paths]
     return folder / ("-vs-".join([name, *names]) + ".html")
 
 

@@ -33,7 +33,7 @@ class Conversation:
         self._task = task
         self._turns: list[Past] = []
         self._exchanges: list[_Exchange] = []
-        self._now: tuple[SeenTurn, str] | None = None
+        self._newest: tuple[SeenTurn, str] | None = None
 
     def __len__(self) -> int:
         """Return the number of turns that were played."""
@@ -48,9 +48,9 @@ class Conversation:
     def text(self, turn: SeenTurn) -> str:
         """Return the next user message: the content of the last message."""
         # Laid out once: it is asked for before the answer, and again when the turn is added.
-        if self._now is None or self._now[0] is not turn:
-            self._now = turn, self.prompt.text(self._task, self._turns, turn)
-        return self._now[1]
+        if self._newest is None or self._newest[0] is not turn:
+            self._newest = turn, self.prompt.text(self._task, self._turns, turn)
+        return self._newest[1]
 
     def messages(self, turn: SeenTurn) -> list[dict[str, Any]]:
         """Return all messages of the next request.
@@ -58,14 +58,14 @@ class Conversation:
         Args:
             turn: The current turn, as the policy sees it.
         """
-        opening, now = self.prompt.opening(self._task), self.text(turn)
+        opening, newest_text = self.prompt.opening(self._task), self.text(turn)
         if self.prompt.layout.kind == "step" or not self._exchanges:
-            return [*opening, {"role": "user", "content": now}]
+            return [*opening, {"role": "user", "content": newest_text}]
         messages = [*opening, {"role": "user", "content": self._exchanges[0].text}]
         recent = self.prompt.recent(self._exchanges)
-        after = [exchange.text for exchange in recent[1:]]
+        later_texts = [exchange.text for exchange in recent[1:]]
         # Each answer is followed by its result: the next exchange's text, or the current one.
-        for exchange, reply in zip(recent, [*after, now], strict=False):
+        for exchange, reply in zip(recent, [*later_texts, newest_text], strict=False):
             messages += [dict(exchange.answer), *_write_replies(reply, exchange.results)]
         return messages
 
@@ -88,7 +88,7 @@ class Conversation:
         message = {"role": "assistant", "content": text} if answer is None else answer
         self._exchanges.append(_Exchange(self.text(turn), message, results))
         self._turns.append(Past(turn, text))
-        self._now = None  # the same may be seen again, in another turn
+        self._newest = None  # the same may be seen again, in another turn
 
 
 NOT_CARRIED_OUT = "Not carried out: only the first call of an answer is."

@@ -238,10 +238,10 @@ class Layout:
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as JSON-safe data."""
         # Through JSON: tuples become lists, as a file gives them back.
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        fields: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         if not self.shots:  # so that layouts without examples keep their hash
-            del plain["shots"]
-        return plain
+            del fields["shots"]
+        return fields
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Layout:

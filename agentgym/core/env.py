@@ -243,12 +243,12 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         # goes to `checked_outcome`, which repairs it or raises with a message.
         try:
             score, observation = outcome.score, outcome.observation
-            plain = (
+            is_plain = (
                 type(observation) is str
                 and len(observation) <= OBSERVATION_LENGTH
                 and observation.isascii()
             )
-            self.__observation = observation if plain else self._text(observation)
+            self.__observation = observation if is_plain else self._text(observation)
             reward = 0.0 + outcome.reward  # converts to float, and -0.0 to 0.0
             sound = not reward or -inf < reward < inf
             sound = sound and (score is None or 0.0 <= score <= 1.0)
@@ -403,17 +403,17 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         family = type(self).__name__
         task, digest = fitting_task(state, family, self.__configuration, self.tasks, current)
         try:
-            before = None if self.__task is None else self.snapshot()
+            snapshot = None if self.__task is None else self.snapshot()
         except Exception:  # after a failure of the engine there is no state to go back to
-            before = None
+            snapshot = None
         old = self.__task
         try:
             self._put(task, digest, state)
         except BaseException:
-            if before is None or old is None:
+            if snapshot is None or old is None:
                 self._running = False
             else:
-                self._put(old, before.task_digest, before)
+                self._put(old, snapshot.task_digest, snapshot)
             raise
 
     def oracle(self) -> OraclePolicy:
@@ -526,9 +526,9 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         # Never empty: `json.dumps` writes an empty dict as {} and would not compute the values.
         values: dict[str, Any] = {"reward_terms": terms}
         state: MaybeLater[str] = self._state()
-        left = self._oracle_turns()
+        turns_left = self._oracle_turns()
         if self.extensions.parts:
-            state, left = self.extensions.describe(state, left)
+            state, turns_left = self.extensions.describe(state, turns_left)
             values |= self.extensions.info
         if self.expose_oracle:
             values["oracle_action"] = self.oracle_action() if self._running else None
@@ -536,6 +536,6 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         admissible = self._admissible() if self._running else ()
         source: Source = (
             self.__task, self.turn, self.horizon, outcome.valid, outcome.success, self.__score,
-            reason, left, details, trailing, self.spoken, admissible, state,
+            reason, turns_left, details, trailing, self.spoken, admissible, state,
         )  # fmt: skip
         return Info.of(values, entries, source)

@@ -44,10 +44,10 @@ def read_order(native: str, names: Collection[str]) -> Order | None:
         native: The action.
         names: First words of orders.
     """
-    word, *rest = native.split(maxsplit=1) or [""]
+    word, *arguments = native.split(maxsplit=1) or [""]
     if word.lower() not in names:
         return None
-    text = " ".join(rest[0].split()) if rest else ""
+    text = " ".join(arguments[0].split()) if arguments else ""
     if _BLANK.fullmatch(text):  # the model copied the form from an error message
         text = ""
     return Order(word.lower(), bounded(text, LONGEST, brackets=False))

@@ -96,8 +96,8 @@ class Extensions(Extension):
         Both are computed when they are read, possibly after further turns. The extensions change
         with every turn, so this copies them.
         """
-        now = Extensions([copy.copy(part) for part in self.parts])
-        return Later(lambda: now.state(read(state))), Later(lambda: now.turns(read(plan)))
+        copies = Extensions([copy.copy(part) for part in self.parts])
+        return Later(lambda: copies.state(read(state))), Later(lambda: copies.turns(read(plan)))
 
     def state(self, state: str) -> str:
         """Return the text of a state with all extensions."""

@@ -238,7 +238,7 @@ class HookRunner:
                     f"{names}; give one of them another name"
                 )
         self._keep([copy.deepcopy(hook) for hook in hooks])
-        self._before: TurnState | None = None
+        self._last_state: TurnState | None = None
         self._visits: Counter[tuple[str, str]] = Counter()
         self._training_step = 0
         self._goal = ""
@@ -273,9 +273,9 @@ class HookRunner:
             potential: Computes its potential.
         """
         phi = potential() if self.reads_potential else math.nan
-        left = info["oracle_turns"] if self.reads_oracle_turns else None
+        turns_left = info["oracle_turns"] if self.reads_oracle_turns else None
         key = info["state_key"]
-        return TurnState(observation, info["turn"], info["score"], phi, key, left)
+        return TurnState(observation, info["turn"], info["score"], phi, key, turns_left)
 
     @property
     def reads_task(self) -> bool:
@@ -333,7 +333,7 @@ class HookRunner:
         Raises:
             ConfigurationError: A hook does not fit the task.
         """
-        self._before, self._goal, self._prices = state, goal, dict(prices or {})
+        self._last_state, self._goal, self._prices = state, goal, dict(prices or {})
         self._visits.clear()
         self._training_step = training_step
         for hook in self._hooks:
@@ -362,13 +362,13 @@ class HookRunner:
         Raises:
             ConfigurationError: The value of a hook is not a finite number.
         """
-        before = self._before
-        assert before is not None, "HookRunner.reset must come first"
-        key = (before.state_key, action)
+        old_state = self._last_state
+        assert old_state is not None, "HookRunner.reset must come first"
+        key = (old_state.state_key, action)
         result = dict(terms)
         for hook in self._hooks:
             context = TurnContext(
-                before, action, after, result, valid, done, success, self._visits[key],
+                old_state, action, after, result, valid, done, success, self._visits[key],
                 self._training_step, details or {}, self._goal,
                 action if response is None else response,
             )  # fmt: skip
@@ -382,7 +382,7 @@ class HookRunner:
             # A new dict, because the context of the previous hook contains the old one.
             result = {**result, hook.name: hook.weight * float(value)}
         self._visits[key] += 1
-        self._before = after
+        self._last_state = after
         return result
 
     def _value(self, hook: TurnReward, context: TurnContext) -> float | None:
@@ -399,7 +399,7 @@ class HookRunner:
         """Return a picklable copy of the state."""
         hooks = copy.deepcopy(self._hooks) if self._hooks else []
         visits, step = self._visits.copy(), self._training_step
-        return hooks, self._before, visits, step, self._goal, self._prices
+        return hooks, self._last_state, visits, step, self._goal, self._prices
 
     def restore(self, state: HookState) -> None:
         """Return to a state taken by :meth:`snapshot` of a runner with equal hooks.
@@ -409,7 +409,7 @@ class HookRunner:
         Raises:
             ConfigurationError: The state belongs to other hooks.
         """
-        hooks, before, visits, training_step, goal, prices = state
+        hooks, old_state, visits, training_step, goal, prices = state
         own_hooks = [(type(hook), hook.name, hook.weight) for hook in self._hooks]
         state_hooks = [(type(hook), hook.name, hook.weight) for hook in hooks]
         if own_hooks != state_hooks:
@@ -418,5 +418,9 @@ class HookRunner:
                 f"{state_hooks}"
             )
         self._keep(copy.deepcopy(hooks))
-        self._before, self._visits, self._training_step = before, visits.copy(), training_step
+        self._last_state, self._visits, self._training_step = (
+            old_state,
+            visits.copy(),
+            training_step,
+        )
         self._goal, self._prices = goal, prices

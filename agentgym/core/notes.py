@@ -45,8 +45,8 @@ class Notes(Extension):
     )
     remembers = ("notes",)
 
-    def __init__(self, most: int) -> None:
-        self.most = integer(most, "notes (0: none)", 1, MOST)
+    def __init__(self, max_notes: int) -> None:
+        self.most = integer(max_notes, "notes (0: none)", 1, MOST)
         self._notes: list[str] = []
 
     def begin(self, goal: str, horizon: int) -> None:

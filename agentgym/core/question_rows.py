@@ -119,10 +119,10 @@ def read_options(row: Mapping[str, Any]) -> tuple[str, ...]:
         options = texts if isinstance(texts, list) else [options[key] for key in sorted(options)]
     elif isinstance(options, str):
         options = _split(options)
-    plain = isinstance(options, list | tuple) and all(
+    is_plain = isinstance(options, list | tuple) and all(
         isinstance(option, str | int | float) and not isinstance(option, bool) for option in options
     )
-    if not plain or not 2 <= len(options) <= len(LETTERS):
+    if not is_plain or not 2 <= len(options) <= len(LETTERS):
         raise ValueError(
             f"expected {name} to be a list of 2 to {len(LETTERS)} texts, got {row[name]!r:.80}"
         )
@@ -153,9 +153,9 @@ def right_option(answer: object, options: Sequence[str]) -> int:
     mark = re.fullmatch(r"\(?([A-Za-z])[).:]?", text)
     if mark and (place := LETTERS.find(mark[1].upper())) < len(options):
         return place
-    same = [n for n, option in enumerate(options) if option.casefold() == text.casefold()]
-    if isinstance(answer, str) and len(same) == 1:
-        return same[0]
+    matches = [n for n, option in enumerate(options) if option.casefold() == text.casefold()]
+    if isinstance(answer, str) and len(matches) == 1:
+        return matches[0]
     raise ValueError(
         "expected the answer to be the letter, the place (from 0) or the text of one of "
         f"{len(options)} options, got {answer!r:.80}"

@@ -55,13 +55,13 @@ def checked_outcome(owner: object, outcome: object) -> Outcome:
         hint = _GYMNASIUM if isinstance(outcome, tuple) else ""
         raise EnvFailure(_sentence(owner, "_act", f"return an {_OUTCOME}", outcome) + hint)
     if not isinstance(outcome.observation, str):
-        raise _wrong(owner, "observation", "a str", outcome.observation)
+        raise _wrong_value(owner, "observation", "a str", outcome.observation)
     if not (isinstance(outcome.reward, _NUMBERS) and math.isfinite(outcome.reward)):
-        raise _wrong(owner, "reward", "a finite number", outcome.reward)
+        raise _wrong_value(owner, "reward", "a finite number", outcome.reward)
     score = outcome.score
     if score is not None:
         if not (isinstance(score, _NUMBERS) and -ROUNDING <= score <= 1 + ROUNDING):
-            raise _wrong(
+            raise _wrong_value(
                 owner, "score", "a number from 0 to 1, or None where it stays as it was", score
             )
         outcome.score = min(1.0, max(0.0, float(score)))
@@ -84,7 +84,7 @@ def checked_terms(owner: object, terms: object) -> dict[str, float]:
         for name, value in terms.items()
     ):
         return dict(terms)
-    raise _wrong(owner, "terms", "a mapping of names to finite numbers", terms)
+    raise _wrong_value(owner, "terms", "a mapping of names to finite numbers", terms)
 
 
 def checked_details(owner: object, details: Any) -> dict[str, Any]:
@@ -98,10 +98,10 @@ def checked_details(owner: object, details: Any) -> dict[str, Any]:
     """
     if isinstance(details, Mapping):
         return {key: value for key, value in details.items() if value is not None}
-    raise _wrong(owner, "details", "a mapping of names to JSON-safe values", details)
+    raise _wrong_value(owner, "details", "a mapping of names to JSON-safe values", details)
 
 
-def _wrong(owner: object, name: str, expected: str, value: object) -> EnvFailure:
+def _wrong_value(owner: object, name: str, expected: str, value: object) -> EnvFailure:
     return EnvFailure(
         f"expected {name} of the Outcome that {type(owner).__name__}._act returns to be "
         f"{expected}, got {_describe_value(value)}"

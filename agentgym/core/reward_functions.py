@@ -104,8 +104,10 @@ class RewardFunction:
             ConfigurationError: The function requires columns that the task lacks.
         """
         self._task = task
-        known = {*columns_of(task), *_arguments(self._project)}
-        missing = [name for name in _required(_parameters(self.function)) if name not in known]
+        known_names = {*columns_of(task), *_arguments(self._project)}
+        missing = [
+            name for name in _required(_parameters(self.function)) if name not in known_names
+        ]
         if missing and self._project != "verifiers":
             raise ConfigurationError(
                 f"expected tasks with the columns of the reward function {self.name!r:.80}, but "

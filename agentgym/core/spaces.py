@@ -140,7 +140,7 @@ def _create(space: UnicodeText, n: int = 1, ctx: Any = multiprocessing) -> Any:
 
 
 @read_from_shared_memory.register(UnicodeText)
-def _read(space: UnicodeText, shared_memory: Any, n: int = 1) -> SharedTexts:
+def _read_texts(space: UnicodeText, shared_memory: Any, n: int = 1) -> SharedTexts:
     return SharedTexts(shared_memory, n)
 
 

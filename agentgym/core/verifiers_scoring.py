@@ -68,16 +68,18 @@ def make_trace(row: Any, completion: Sequence[Mapping[str, str]]) -> Any:
     graph = require("verifiers.v1.graph", "verifiers")
     types = require("verifiers.v1.types", "verifiers")
     prompt = row.data.prompt
-    before = [types.UserMessage(content=prompt)] if isinstance(prompt, str) else list(prompt or ())
+    prompt_messages = (
+        [types.UserMessage(content=prompt)] if isinstance(prompt, str) else list(prompt or ())
+    )
     kinds = {"assistant": types.AssistantMessage, "user": types.UserMessage}
-    after = [kinds[message["role"]](content=message["content"]) for message in completion]
+    reply_messages = [kinds[message["role"]](content=message["content"]) for message in completion]
     nodes = [
         graph.MessageNode(
             parent=number - 1 if number else None,
             message=message,
-            sampled=number >= len(before) and isinstance(message, types.AssistantMessage),
+            sampled=number >= len(prompt_messages) and isinstance(message, types.AssistantMessage),
         )
-        for number, message in enumerate([*before, *after])
+        for number, message in enumerate([*prompt_messages, *reply_messages])
     ]
     task = traces.TraceTask(type=type(row).__name__, data=row.data, key=row.key, hash=row.hash)
     agent = traces.AgentInfo(config=v1.AgentConfig())
@@ -92,9 +94,9 @@ def _make_task(kind: Any, columns: Mapping[str, Any], prompt: Sequence[Mapping[s
     """
     v1 = require("verifiers.v1", "verifiers")
     data_type = kind.data_type() if kind is not v1.Task else v1.task.WireTaskData
-    known = data_type.model_fields
+    known_fields = data_type.model_fields
     open_to_all = data_type.model_config.get("extra") == "allow"
-    values = {name: value for name, value in columns.items() if open_to_all or name in known}
+    values = {name: value for name, value in columns.items() if open_to_all or name in known_fields}
     text = prompt[0]["content"] if len(prompt) == 1 else None
     values["prompt"] = list(prompt) if text is None else text
     try:

@@ -146,10 +146,10 @@ class _Gathered:
         Some endpoints give no index, or the same one to every call; then a new id begins a new one.
         """
         index, id_ = piece.get("index"), as_text(piece.get("id"))
-        same = [call for call in self._calls if index is None or call["index"] == index]
-        if same and (not id_ or same[-1]["id"] in ("", id_)):
-            same[-1]["id"] = same[-1]["id"] or id_
-            return same[-1]
+        matches = [call for call in self._calls if index is None or call["index"] == index]
+        if matches and (not id_ or matches[-1]["id"] in ("", id_)):
+            matches[-1]["id"] = matches[-1]["id"] or id_
+            return matches[-1]
         call: dict[str, Any] = {"index": index, "id": id_, "name": "", "arguments": []}
         self._calls.append({**call, "extra": {}, "function": {}})
         return self._calls[-1]

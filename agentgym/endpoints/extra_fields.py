@@ -61,16 +61,16 @@ def merge(fields: dict[str, Any], piece: Mapping[str, Any]) -> int:
     size = 0
     for name, value in piece.items():
         size += len(name) + 1
-        before = fields.get(name)
+        old_value = fields.get(name)
         if isinstance(value, Mapping):
-            fields[name] = before if isinstance(before, dict) else {}
+            fields[name] = old_value if isinstance(old_value, dict) else {}
             size += merge(fields[name], value)
         elif isinstance(value, list):
-            fields[name] = before if isinstance(before, list) else []
+            fields[name] = old_value if isinstance(old_value, list) else []
             size += _merge_entries(fields[name], value)
-        elif isinstance(value, str) and isinstance(before, str) and name not in _MARKS:
+        elif isinstance(value, str) and isinstance(old_value, str) and name not in _MARKS:
             # A signature comes as a whole, and some endpoints repeat it.
-            fields[name] = value if "signature" in name else before + value
+            fields[name] = value if "signature" in name else old_value + value
             size += len(value)
         else:
             fields[name] = value
@@ -82,11 +82,11 @@ def _merge_entries(entries: list[Any], pieces: list[Any]) -> int:
     size = 0
     for piece in pieces:
         last = entries[-1] if entries else None
-        same = isinstance(piece, Mapping) and isinstance(last, dict) and "index" in piece
+        is_same = isinstance(piece, Mapping) and isinstance(last, dict) and "index" in piece
         if not isinstance(piece, Mapping):
             entries.append(piece)
             size += len(json.dumps(piece, default=str))
-        elif same and last is not None and last.get("index") == piece["index"]:
+        elif is_same and last is not None and last.get("index") == piece["index"]:
             size += merge(last, piece)
         else:
             entries.append({})

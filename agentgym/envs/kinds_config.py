@@ -51,5 +51,5 @@ class KindsConfig:
                 f"expected {name} of a difficulty to be two numbers, got {value!r:.80}"
             )
         least = integer(value[0], f"the least {name} of a difficulty", low, high)
-        most = integer(value[1], f"the most {name} of a difficulty", least, high)
-        object.__setattr__(self, name, (least, most))
+        upper = integer(value[1], f"the most {name} of a difficulty", least, high)
+        object.__setattr__(self, name, (least, upper))

@@ -74,19 +74,19 @@ class OpenedSessionEnv(SessionEnv[Closable]):
         super().close()
 
     @abstractmethod
-    def _open(self, task: Task) -> Closable:
+    def _open_session(self, task: Task) -> Closable:
         """Open the session of a task."""
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         self._leave()
-        self._session = self._open(task)
+        self._session = self._open_session(task)
         return task.goal
 
     def _snapshot(self) -> Any:
         return self.session.snapshot()
 
     def _restore(self, state: Any) -> None:
-        fresh = self._open(self.task)
+        fresh = self._open_session(self.task)
         try:
             fresh.restore(state)
         except BaseException:
@@ -96,6 +96,6 @@ class OpenedSessionEnv(SessionEnv[Closable]):
         self._session = fresh
 
     def _leave(self) -> None:
-        before, self._session = self._session, None
-        if before is not None:
-            before.close()
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()

@@ -120,14 +120,14 @@ def from_item(item: Any) -> Episode:
     Raises:
         DataError: The item is not an episode.
     """
-    read = read_json(Item, item)
-    speakers = [message["from"] for message in read["conversations"]]
+    fields = read_json(Item, item)
+    speakers = [message["from"] for message in fields["conversations"]]
     if len(speakers) < 3 or speakers != (["human", "gpt"] * len(speakers))[: len(speakers)]:
         raise DataError(
             "expected a conversation in which human and gpt take turns, with instructions before "
             f"the first observation, got {len(speakers)} messages of {' '.join(speakers[:8])}"
         )
-    return _restore_episode(read, item[OURS]) if OURS in item else _texts_alone(read)
+    return _restore_episode(fields, item[OURS]) if OURS in item else _texts_alone(fields)
 
 
 def _restore_episode(item: Item, stored: Any) -> Episode:

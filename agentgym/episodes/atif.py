@@ -116,8 +116,8 @@ def _step(number: int, turn: dict[str, Any]) -> dict[str, Any]:
     metrics = {name: turn[name] for name in COUNTS if turn[name] is not None}
     if metrics:
         step["metrics"] = metrics
-    rest = {name: value for name, value in turn.items() if name not in COUNTS}
-    step["extra"] = {OURS: {**rest, "message_is_raw_text": text is not None}}
+    fields = {name: value for name, value in turn.items() if name not in COUNTS}
+    step["extra"] = {OURS: {**fields, "message_is_raw_text": text is not None}}
     return step
 
 

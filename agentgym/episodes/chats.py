@@ -182,11 +182,11 @@ class ChatWriter:
         if not any(map(self._learnt, episode.turns)):
             return "no turn to learn"
         if self.options.shape == "episode":
-            before = episode.start.state_key
+            old_key = episode.start.state_key
             for turn in episode.turns:
-                if not self._learnt(turn) and turn.after.state_key != before:
+                if not self._learnt(turn) and turn.after.state_key != old_key:
                     return "an invalid action changed the state, so it cannot be dropped"
-                before = turn.after.state_key
+                old_key = turn.after.state_key
         return ""
 
     def _learnt(self, turn: Turn) -> bool:

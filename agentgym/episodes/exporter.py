@@ -129,8 +129,8 @@ def export(
         episodes, place = read_any(source, on_torn=report.torn.append), f" in {source}"
     else:
         episodes, place = iter(source), ""
-    # The order matters: _open closes the file before new_path renames it.
-    with closing(writer), new_path(out) as scratch, _open(to, scratch) as write:
+    # The order matters: _open_file closes the file before new_path renames it.
+    with closing(writer), new_path(out) as scratch, _open_file(to, scratch) as write:
         for episode in episodes:
             report.episodes += 1
             reason = _left_out(episode, only_successes, min_score)
@@ -220,7 +220,7 @@ Write = Callable[[Iterable[Row]], None]
 
 
 @contextmanager
-def _open(to: Form, path: Path) -> Iterator[Write]:
+def _open_file(to: Form, path: Path) -> Iterator[Write]:
     """Yield a function that writes rows in a form."""
     writers = {
         "parquet": _parquet, "csv": _csv, "datasets": _data_set, "atif": trajectory_folder,

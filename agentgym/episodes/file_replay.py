@@ -109,8 +109,8 @@ class FileReplay:
             "torn_lines": [*self.torn],
         }
 
-    def _sentence(self, done: str) -> str:
-        sentence = f"{self.equal:,} {done}, {len(self.changes):,} changed"
+    def _sentence(self, verb: str) -> str:
+        sentence = f"{self.equal:,} {verb}, {len(self.changes):,} changed"
         if self.unplayed:
             reasons = "; ".join(map(str, self.unplayed))
             sentence += f", {self.not_played:,} cannot be played again ({reasons})"
@@ -201,7 +201,7 @@ def rescore_file(
         DataError: The file cannot be read, or none of its episodes can be rescored.
         EnvFailure: One of several processes died.
     """
-    tally, before, after = _Tally(), RewardMeans(), RewardMeans()
+    tally, old_means, new_means = _Tally(), RewardMeans(), RewardMeans()
     make = partial(_Rescoring, env, granted(), tuple(reward_hooks), dict(env_kwargs))
     with ExitStack() as stack:
         file = None
@@ -213,12 +213,12 @@ def rescore_file(
         for episode, outcome in stack.enter_context(closing(worked)):
             if outcome.new is None:
                 continue
-            before.add(episode)
-            after.add(outcome.new)
+            old_means.add(episode)
+            new_means.add(outcome.new)
             if file is not None:
                 file.write(outcome.new.to_line())
         counts = tally.fields()  # inside the block: if it raises, the file is not published
-    return FileRescore(*counts, before.to_dict(), after.to_dict())
+    return FileRescore(*counts, old_means.to_dict(), new_means.to_dict())
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         self.last: Episode | None = None
         """The last finished episode."""
         self._static = origin(env, panel_sha256=panel_sha256, policy=policy)
-        self._open: Episode | None = None
+        self._open_episode: Episode | None = None
         self._turns: list[Turn] = []
         self._note: dict[str, Any] = {}
         self._unused: list[dict[str, Any]] = []
@@ -155,7 +155,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         # Before the reset, which draws from the generator.
         rng = None if seed is not None else generator_state(self.env)
         reset_options = {key: plain(value) for key, value in (options or {}).items()}
-        self._open, self._turns, self._note = None, [], {}
+        self._open_episode, self._turns, self._note = None, [], {}
         self._unused, self._models, self._calls = [], {}, []
         self._times = [time.time_ns()]
         unbegun = Episode(
@@ -174,10 +174,10 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             observation, info = self.env.reset(seed=seed, options=options)
             start = self._state(observation, info)
         except EnvFailure as failure:
-            self._open = unbegun
+            self._open_episode = unbegun
             self._finish("error", failure_details(str(failure)))
             raise
-        self._open = replace(
+        self._open_episode = replace(
             unbegun,
             task_id=info["task_id"],
             split=info["split"],
@@ -198,14 +198,14 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         self._times.append(time.time_ns())
         try:
             observation, reward, terminated, truncated, info = self.env.step(action)
-            after = self._state(observation, info)
+            recorded_state = self._state(observation, info)
         except EnvFailure as failure:
             self._finish("error", failure_details(str(failure), action))
             raise
         turn = Turn(
             action=action,
             executed=clean(executed(self.env, action)),
-            after=after,
+            after=recorded_state,
             reward=float(reward),
             reward_terms=dict(info["reward_terms"]),
             action_valid=info["action_valid"],
@@ -232,17 +232,17 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         self._note = {}
 
     def _finish(self, stop_reason: str, details: Mapping[str, Any]) -> None:
-        if self._open is not None:
+        if self._open_episode is not None:
             self._drop_note()
             extra = {UNUSED: self._unused, MODELS: [*self._models], CALLS: self._calls}
             self.last = replace(
-                self._open,
+                self._open_episode,
                 turns=tuple(self._turns),
                 stop_reason=stop_reason,
                 details=dict(details),
                 extra={name: value for name, value in extra.items() if value},
             )
-            self._open = None
+            self._open_episode = None
             trace(self.last, self._times)
             if self.path is not None:
                 append_episode(self.path, self.last)
@@ -275,14 +275,14 @@ class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
         """Start an episode and add its facts to the info."""
-        before = {} if seed is not None else {"rng": json.dumps(generator_state(self.env))}
+        reset_facts = {} if seed is not None else {"rng": json.dumps(generator_state(self.env))}
         observation, info = self.env.reset(seed=seed, options=options)
         info[FACTS] = {
             "potential": potential(self.env),
             "executed": "",
             "reason": "",
             "rng_key": rng_key(self.env),
-            **before,
+            **reset_facts,
         }
         return observation, info
 

@@ -267,11 +267,11 @@ def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
             actual = getattr(episode, name)
             stored = record.get(name, actual)
             # math.isclose would accept True for 1.0.
-            same = isinstance(stored, bool) == isinstance(actual, bool)
-            same = same and math.isclose(stored, actual, rel_tol=1e-9, abs_tol=1e-9)
+            is_same = isinstance(stored, bool) == isinstance(actual, bool)
+            is_same = is_same and math.isclose(stored, actual, rel_tol=1e-9, abs_tol=1e-9)
         except (OverflowError, TypeError, ValueError):  # fsum refuses inf - inf
-            same = False
-        if not same:
+            is_same = False
+        if not is_same:
             raise DataError(
                 f"expected {name!r} to be what the turns of the episode say, got "
                 f"{record.get(name)!r:.80}: the line has been changed"

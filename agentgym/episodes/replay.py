@@ -177,11 +177,11 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
         if env is None:
             used.close()
     if difference:
-        now = package_versions()
+        versions = package_versions()
         changed = [
-            f"{name} {version} then, {now.get(name)} now"
+            f"{name} {version} then, {versions.get(name)} now"
             for name, version in episode.packages.items()
-            if now.get(name) != version
+            if versions.get(name) != version
         ]
         difference += f" ({'; '.join(changed)})" if changed else ""
     return ReplayReport(not difference, turns, difference)
@@ -257,13 +257,13 @@ def _answered(moment: Moment) -> Moment:
 
 def _differs(name: str, expected: object, actual: object) -> str:
     if isinstance(expected, str) and isinstance(actual, str) and expected != actual:
-        same = next(
+        at = next(
             (i for i, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
             min(len(expected), len(actual)),
         )
-        start = max(0, same - 20)
-        excerpts = expected[start : same + 40], actual[start : same + 40]
-        return f"{name} differs at character {same}: expected {excerpts[0]!r}, got {excerpts[1]!r}"
+        start = max(0, at - 20)
+        excerpts = expected[start : at + 40], actual[start : at + 40]
+        return f"{name} differs at character {at}: expected {excerpts[0]!r}, got {excerpts[1]!r}"
     # Compare JSON texts: in Python 1 == 1.0 == True.
     if canonical_json(expected) == canonical_json(actual):
         return ""
@@ -285,10 +285,10 @@ def _start_differs(
 
 def _rng_differs(episode: Episode, env: gymnasium.Env[str, str]) -> str:
     """Compare the generators: a wrong seed may not show in anything drawn so far."""
-    if episode.rng_key is None or episode.rng_key == (now := rng_key(env)):
+    if episode.rng_key is None or episode.rng_key == (key := rng_key(env)):
         return ""
     source = f"seed {episode.seed}" if episode.rng is None else "rng"
-    return f"{source} leads to another rng_key: expected {episode.rng_key!r}, got {now!r}"
+    return f"{source} leads to another rng_key: expected {episode.rng_key!r}, got {key!r}"
 
 
 def _state_differs(

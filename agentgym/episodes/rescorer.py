@@ -198,11 +198,11 @@ def _course_differs(old: Episode, new: Episode) -> str:
     """Describe the first difference between two records apart from rewards; empty if none."""
     if _read_state(old.start) != _read_state(new.start):
         return "it begins differently"
-    for number, (was, now) in enumerate(zip(old.turns, new.turns, strict=False), 1):
+    for number, (was, new_turn) in enumerate(zip(old.turns, new.turns, strict=False), 1):
         for name in ("executed", "action_valid", "terminated", "truncated"):
-            if (before := getattr(was, name)) != (after := getattr(now, name)):
-                return f"in turn {number} {name} is {after!r:.80} instead of {before!r:.80}"
-        if _read_state(was.after) != _read_state(now.after):
+            if (old_value := getattr(was, name)) != (new_value := getattr(new_turn, name)):
+                return f"in turn {number} {name} is {new_value!r:.80} instead of {old_value!r:.80}"
+        if _read_state(was.after) != _read_state(new_turn.after):
             return f"turn {number} is answered differently"
     if len(old.turns) != len(new.turns):
         return f"it ends after turn {len(new.turns)} of {len(old.turns)}"

@@ -100,7 +100,7 @@ def to_row(episode: Episode) -> dict[str, Any]:
         "not_stored": [*map(well_formed, episode.not_stored)],
         **{name: json.dumps(getattr(episode, name)) for name in JSON_COLUMNS},
     }
-    return {name: row[name] if name in row else _plain(episode, name) for name in EPISODE}
+    return {name: row[name] if name in row else _plain_value(episode, name) for name in EPISODE}
 
 
 def from_row(row: Mapping[str, Any]) -> Episode:
@@ -121,8 +121,8 @@ def from_row(row: Mapping[str, Any]) -> Episode:
             }
             for turn in row["turns"]
         ]
-        rest = {name: row[name] for name in EPISODE if name != "num_turns"}
-        record = {**rest, **parts, "turns": turns}
+        fields = {name: row[name] for name in EPISODE if name != "num_turns"}
+        record = {**fields, **parts, "turns": turns}
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             "expected a row of an episode, as agentgym export --to jsonl or parquet writes it, but "
@@ -149,19 +149,19 @@ def _arrow(arrow: Any, kind: Any) -> Any:
     return arrow.type_for_alias(kind)
 
 
-def _plain(source: Any, name: str) -> Any:
+def _plain_value(source: Any, name: str) -> Any:
     value = getattr(source, name)
     return well_formed(value) if isinstance(value, str) else value
 
 
 def _state(state: RecordedState) -> dict[str, Any]:
-    return {name: _plain(state, name) for name in STATE}
+    return {name: _plain_value(state, name) for name in STATE}
 
 
 def _named(entries: Mapping[str, Any], parts: Iterable[str]) -> list[dict[str, Any]]:
     """Convert a mapping by name to a list of rows with a column ``name``."""
     return [
-        {"name": well_formed(name), **{part: _plain(value, part) for part in parts}}
+        {"name": well_formed(name), **{part: _plain_value(value, part) for part in parts}}
         for name, value in entries.items()
     ]
 
@@ -180,6 +180,6 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "verdicts": _named(turn.verdicts, VERDICT),
         "costs": _named(turn.costs, COST),
     }
-    plain = (name for name in TURN if name not in lists)
-    cells = {name: _plain(turn.after if name in STATE else turn, name) for name in plain}
+    cell_names = (name for name in TURN if name not in lists)
+    cells = {name: _plain_value(turn.after if name in STATE else turn, name) for name in cell_names}
     return {name: {**cells, **lists}[name] for name in TURN}

@@ -79,8 +79,10 @@ def _shot(env: GuardedEnv, task_id: str, seed: int) -> Shot | None:
         return None
     begun = moments[: SHOT_TURNS + 1]
     turns = tuple(
-        ShotTurn(was.observation, str(now.action), tuple(was.info.get("admissible_actions") or ()))
-        for was, now in pairwise(begun)
+        ShotTurn(
+            was.observation, str(newer.action), tuple(was.info.get("admissible_actions") or ())
+        )
+        for was, newer in pairwise(begun)
     )
     return Shot(str(moments[0].info.get("goal", "")), turns, begun[-1].observation)
 
@@ -114,6 +116,8 @@ def demonstrate(
         moments = [*play(DemonstratorPolicy(guarded), guarded, seed=own_seed, options=options)]
         if moments[-1].failure is None:
             # An action was chosen from the admissible actions of the moment before it.
-            turns = ((was.info["admissible_actions"], now.action) for was, now in pairwise(moments))
+            turns = (
+                (was.info["admissible_actions"], newer.action) for was, newer in pairwise(moments)
+            )
             episodes.append([(actions, str(action)) for actions, action in turns])
     return episodes

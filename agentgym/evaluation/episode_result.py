@@ -277,8 +277,8 @@ def summed_costs(turns: Iterable[Mapping[str, Cost]]) -> dict[str, Cost]:
     totals: dict[str, Cost] = {}
     for costs in turns:
         for name, cost in costs.items():
-            before = totals[name].amount if name in totals else 0.0
-            totals[name] = replace(cost, amount=before + cost.amount)
+            old_amount = totals[name].amount if name in totals else 0.0
+            totals[name] = replace(cost, amount=old_amount + cost.amount)
     return totals
 
 

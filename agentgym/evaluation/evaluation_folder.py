@@ -225,19 +225,27 @@ class EvaluationFolder:
         file = self._file("evaluation.json")
         return _head(file) if file.exists() else None
 
-    def _check(self, before: Mapping[str, Any]) -> None:
+    def _check(self, old_settings: Mapping[str, Any]) -> None:
         """Check that the stored settings equal the new ones, apart from a longer evaluation."""
-        now = self.settings
-        names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+        settings = self.settings
+        names = [
+            name
+            for name in {**old_settings, **settings}
+            if old_settings.get(name) != settings.get(name)
+        ]
         differing = [name for name in names if name not in (*MAY_GROW, DETAILS)]
-        if not _one_begins_the_other(before.get("tasks"), now.get("tasks")):
+        if not _one_begins_the_other(old_settings.get("tasks"), settings.get("tasks")):
             differing.append("tasks")
-        differing += [name for name in ("n", "samples") if _more(before.get(name), now.get(name))]
+        differing += [
+            name for name in ("n", "samples") if _more(old_settings.get(name), settings.get(name))
+        ]
         if differing:
             changes = "; ".join(
                 f"{name} was {old!r:.200} and is {new!r:.200}"
                 for setting in differing
-                for name, old, new in _changes(setting, before.get(setting), now.get(setting))
+                for name, old, new in _changes(
+                    setting, old_settings.get(setting), settings.get(setting)
+                )
             )
             raise ConfigurationError(
                 f"expected the evaluation that was begun in {self.path}, but {changes}; choose "
@@ -331,24 +339,24 @@ def _prices(data: Mapping[str, Any] | None) -> Prices | None:
     return Prices(**data) if data else None
 
 
-def _changes(name: str, before: object, now: object) -> list[tuple[str, object, object]]:
+def _changes(name: str, old: object, new: object) -> list[tuple[str, object, object]]:
     """Return a changed setting with both values; for facts of the policy, each changed fact."""
-    if name != "policy_facts" or not isinstance(before, Mapping) or not isinstance(now, Mapping):
-        return [(name, before, now)]
-    facts = [fact for fact in {**before, **now} if before.get(fact) != now.get(fact)]
-    return [(f"{name}.{fact}", before.get(fact), now.get(fact)) for fact in facts]
+    if name != "policy_facts" or not isinstance(old, Mapping) or not isinstance(new, Mapping):
+        return [(name, old, new)]
+    facts = [fact for fact in {**old, **new} if old.get(fact) != new.get(fact)]
+    return [(f"{name}.{fact}", old.get(fact), new.get(fact)) for fact in facts]
 
 
-def _more(before: object, now: object) -> bool:
-    return isinstance(before, int) and isinstance(now, int) and before > now
+def _more(old: object, new: object) -> bool:
+    return isinstance(old, int) and isinstance(new, int) and old > new
 
 
-def _one_begins_the_other(before: object, now: object) -> bool:
+def _one_begins_the_other(old: object, new: object) -> bool:
     """Return whether two choices of tasks are equal, or one is the beginning of the other."""
-    if not isinstance(before, list) or not isinstance(now, list):
-        return bool(before == now)
-    length = min(len(before), len(now))
-    return before[:length] == now[:length]
+    if not isinstance(old, list) or not isinstance(new, list):
+        return bool(old == new)
+    length = min(len(old), len(new))
+    return old[:length] == new[:length]
 
 
 def _json(file: Path) -> Any:

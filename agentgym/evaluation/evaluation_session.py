@@ -51,16 +51,20 @@ class EvaluationSession:
         self._began = time.monotonic()
         self.started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.results: dict[Key, EpisodeResult] = {}
-        before: dict[Key, EpisodeResult] = {}
+        old_results: dict[Key, EpisodeResult] = {}
         if folder is not None:
             folder.begin(self.started)
             self.started = folder.started
-            before = {key: EpisodeResult.of(episode) for key, episode in folder.episodes().items()}
+            old_results = {
+                key: EpisodeResult.of(episode) for key, episode in folder.episodes().items()
+            }
             keys = {job.key for job in planned.jobs}
-            self.results = {k: result for k, result in before.items() if result.valid and k in keys}
+            self.results = {
+                k: result for k, result in old_results.items() if result.valid and k in keys
+            }
         self.limits = limits or Limits()
         # Broken episodes are played again, but their tokens have been paid for.
-        self._spending = Spending(self.limits, prices, [*before.values()])
+        self._spending = Spending(self.limits, prices, [*old_results.values()])
 
     @property
     def panel_sha256(self) -> str:

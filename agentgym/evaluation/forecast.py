@@ -64,8 +64,8 @@ def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -
         """Return the tokens read and written by an episode of ``count`` turns."""
         # Every request sends the turns in the window again, so a turn is read several times.
         shown_turns = sum(len(prompt.recent(range(turn))) for turn in range(count))
-        read = count * head / CHARACTERS + shown_turns * (later / CHARACTERS + ANSWER)
-        return read, count * ANSWER
+        prompt_tokens = count * head / CHARACTERS + shown_turns * (later / CHARACTERS + ANSWER)
+        return prompt_tokens, count * ANSWER
 
     n = len(planned.jobs)
     read, completion = zip(*map(tokens, turns), strict=True)
@@ -92,5 +92,5 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _output(read: float, completion: float) -> ModelOutput:
-    return ModelOutput("", round(read), round(completion))
+def _output(prompt_tokens: float, completion: float) -> ModelOutput:
+    return ModelOutput("", round(prompt_tokens), round(completion))

@@ -101,8 +101,8 @@ def parameters_of(
         and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         and p.name not in (*supplied, *options)
     ]
-    most = 0 if isinstance(target, type) else 2
-    if len(needed) > most or (supplied and needed) or needed == ["observation"]:
+    max_required = 0 if isinstance(target, type) else 2
+    if len(needed) > max_required or (supplied and needed) or needed == ["observation"]:
         raise ConfigurationError(
             f"expected {name} to be {forms}; got {target!r:.80} with the parameters "
             f"{', '.join(needed)}, which may be given as options"

@@ -208,10 +208,10 @@ def policy_kinds() -> dict[str, metadata.EntryPoint]:
     """
     kinds: dict[str, metadata.EntryPoint] = {}
     for entry in metadata.entry_points(group=GROUP):
-        other = kinds.setdefault(entry.name, entry)
-        if other.value != entry.value:
+        first_entry = kinds.setdefault(entry.name, entry)
+        if first_entry.value != entry.value:
             raise ConfigurationError(
-                f"expected one kind of policies named {entry.name!r}, but {other.value} and "
+                f"expected one kind of policies named {entry.name!r}, but {first_entry.value} and "
                 f"{entry.value} both are: uninstall one of the packages"
             )
     return dict(sorted(kinds.items()))

@@ -45,8 +45,8 @@ class Prices:
         """Return the cost of the tokens of an episode or a response, in US dollars."""
         cached = self.prompt if self.cached is None else self.cached
         fresh = max(0, used.prompt_tokens - used.cached_tokens)
-        read = fresh * self.prompt + used.cached_tokens * cached
-        return (read + used.completion_tokens * self.completion) / MILLION
+        prompt_cost = fresh * self.prompt + used.cached_tokens * cached
+        return (prompt_cost + used.completion_tokens * self.completion) / MILLION
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,10 @@ class Spending:
     """
 
     def __init__(
-        self, limits: Limits, prices: Prices | None, before: Sequence[EpisodeResult] = ()
+        self, limits: Limits, prices: Prices | None, old_results: Sequence[EpisodeResult] = ()
     ) -> None:
         self._limits, self._prices = limits, prices
-        self._used = summed(before)
+        self._used = summed(old_results)
         self._lock = threading.Lock()
 
     def add(self, result: EpisodeResult) -> None:

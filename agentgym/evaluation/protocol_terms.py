@@ -76,20 +76,20 @@ class Terms:
         policy_settings = {**facts, **dict(facts.get("sampling") or {})}
         laid_out = self.setup.layout is not None and "prompt" in policy_settings
         sampling = self.setup.sampling if laid_out else {}
-        other = {
+        departures = {
             f"policy.{name}": (value, policy_settings[name])
             for name, value in sampling.items()
             if name in policy_settings and policy_settings[name] != value
         }
         if laid_out and policy_settings.get("instructions"):
-            other["policy.instructions"] = ("", policy_settings["instructions"])
+            departures["policy.instructions"] = ("", policy_settings["instructions"])
         if (
             laid_out
             and self.prompt is not None
             and policy_settings["prompt"] != self.prompt.identity
         ):
-            other["policy.prompt"] = (self.prompt.identity, policy_settings["prompt"])
-        return replace(self.use, departures={**self.use.departures, **other})
+            departures["policy.prompt"] = (self.prompt.identity, policy_settings["prompt"])
+        return replace(self.use, departures={**self.use.departures, **departures})
 
 
 def find_setup(protocol: str | Path | None, env: str) -> Setup | None:
@@ -186,22 +186,22 @@ def resolve_terms(
         usual = USUAL_TASKS if isinstance(num_tasks, EllipsisType) else size
         return Terms(split or _usual_split(env), usual, tasks, horizon, prompt=laid_out)
     played_split = split or setup.tasks.split
-    other = _departures(setup, env)
+    departures = _departures(setup, env)
     ids, full = _tasks(setup, env, played_split, tasks)
     if (
         tasks is None
         and _elsewhere(setup, env, played_split)
         and played_split not in setup.tasks.also
     ):
-        other["split"] = (setup.tasks.split, played_split)
+        departures["split"] = (setup.tasks.split, played_split)
     if tasks is not None and not are_items(setup.tasks.items, tasks):
-        other["tasks"] = ("its own", "others, by their ids")
+        departures["tasks"] = ("its own", "others, by their ids")
     turns = setup.horizon if horizon is None else horizon
     if turns != setup.horizon:
-        other["horizon"] = (setup.horizon, turns)
+        departures["horizon"] = (setup.horizon, turns)
     if tasks is None and ids is not None:
         ids = ids[:size]
-    use = ProtocolUse(setup.protocol, setup.sha256, full, setup.figures, other)
+    use = ProtocolUse(setup.protocol, setup.sha256, full, setup.figures, departures)
     return Terms(played_split, size, ids, turns, setup, laid_out, use)
 
 
@@ -257,12 +257,12 @@ def _departures(setup: Setup, env: TextEnv) -> dict[str, tuple[Any, Any]]:
     usual = arguments(type(env))
     kwargs = dict(env.spec.kwargs) if env.spec else {}
     expected, data = dict(setup.arguments), setup.data
-    other: dict[str, tuple[Any, Any]] = {}
+    departures: dict[str, tuple[Any, Any]] = {}
     if data is not None:
         if data.argument not in kwargs:
             raise _no_data(setup)
         if kwargs[data.argument] is None:
-            other["data"] = ("official data", "generated tasks")
+            departures["data"] = ("official data", "generated tasks")
         else:
             expected = {**data.env, **expected}
     for name, value in expected.items():
@@ -271,8 +271,8 @@ def _departures(setup: Setup, env: TextEnv) -> dict[str, tuple[Any, Any]]:
         if name == "grammar":
             used = env.language.grammar
         if used != value:
-            other[f"env.{name}"] = (value, used)
-    return other
+            departures[f"env.{name}"] = (value, used)
+    return departures
 
 
 def _elsewhere(setup: Setup, env: TextEnv, split: str) -> bool:

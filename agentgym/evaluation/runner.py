@@ -180,7 +180,7 @@ def evaluate(
         name = env if isinstance(env, str) else _env_name(env)
         setup = find_setup(protocol, name)
         laid_out = chosen_prompt(prompt, name, setup)
-        guarded_env = _open(env, env_kwargs, setup, laid_out, is_agent(policy), stack)
+        guarded_env = _open_env(env, env_kwargs, setup, laid_out, is_agent(policy), stack)
         terms = resolve_terms(
             setup, guarded_env.unwrapped, split, num_tasks, tasks, horizon, laid_out
         )
@@ -222,10 +222,12 @@ def evaluate(
             folder.finish(report, order)
         if scale and (report.scale is None or (retry_failed and report.scale.failed)):
             # The report is already saved: the next two evaluations may be interrupted.
-            same = {"tasks": tasks, "horizon": horizon, "backend": backend}
+            panel_settings = {"tasks": tasks, "horizon": horizon, "backend": backend}
             panel = (terms.split, terms.num_tasks, seed)
-            plain = _without_judges(guarded_env, stack)
-            ends = _scale(scale, plain, panel, {**same, "step_timeout": step_timeout})
+            unjudged_env = _without_judges(guarded_env, stack)
+            ends = _scale(
+                scale, unjudged_env, panel, {**panel_settings, "step_timeout": step_timeout}
+            )
             report = replace(report, scale=ends)
             if folder is not None:
                 folder.finish(report, order)
@@ -246,7 +248,7 @@ def _with_shots(terms: Terms, shots: int, env: GuardedEnv, seed: int, agent: boo
     return replace(terms, make_shots=cache(lambda: make_shots(env, shots, seed)))
 
 
-def _open(
+def _open_env(
     env: Env | str,
     env_kwargs: Mapping[str, Any] | None,
     setup: Setup | None,
@@ -351,8 +353,8 @@ def _folder(
     before = folder.previous
     if not before or before["panel_sha256"] == folder.settings["panel_sha256"]:
         return folder
-    same = plan(tasks, before["split"], before["n"], before["seed"], before["tasks"], 1)
-    if same.panel_sha256 != before["panel_sha256"]:
+    tasks_planned = plan(tasks, before["split"], before["n"], before["seed"], before["tasks"], 1)
+    if tasks_planned.panel_sha256 != before["panel_sha256"]:
         raise ConfigurationError(
             f"expected the tasks with which the evaluation in {folder.path} was begun, but they "
             "have changed since; choose another --out (out=)"
@@ -408,18 +410,21 @@ def _without_judges(env: Env, stack: ExitStack) -> Env:
 
 
 def _scale(
-    scale: Scale | bool, env: Env, panel: tuple[str, int | None, int], same: Mapping[str, Any]
+    scale: Scale | bool,
+    env: Env,
+    panel: tuple[str, int | None, int],
+    panel_settings: Mapping[str, Any],
 ) -> Scale:
     """Return the given scale, or measure it: play random policy and expert on the same tasks."""
     if isinstance(scale, Scale):
         return scale
     try:
-        floor = evaluate("random", env, *panel, **same)
+        floor = evaluate("random", env, *panel, **panel_settings)
     except EvaluationFailed as error:
         return Scale(None, None, failed=f"the random policy, which defines 0, failed: {error}")
     low = Scale(floor.score_mean, None, random_success=floor.success)
     try:
-        ceiling = evaluate("oracle", env, *panel, **same)
+        ceiling = evaluate("oracle", env, *panel, **panel_settings)
     except NotSupported:
         return low
     except EvaluationFailed as error:

@@ -154,17 +154,17 @@ def read_training(name: str, paths: Iterable[Path]) -> Training:
     )
     if not runs:
         raise ConfigurationError(f"expected the folder of a run of agentgym train, got {name}")
-    for before, after in pairwise(runs):
-        if before.seed == after.seed:
+    for old_run, new_run in pairwise(runs):
+        if old_run.seed == new_run.seed:
             raise ConfigurationError(
-                f"expected one run for each seed in {name}, got {before.path} and {after.path}, "
-                f"both with seed {after.seed}: name folders that hold each seed once"
+                f"expected one run for each seed in {name}, got {old_run.path} and {new_run.path}, "
+                f"both with seed {new_run.seed}: name folders that hold each seed once"
             )
-        if changes := differing_settings(before, after):
+        if changes := differing_settings(old_run, new_run):
             setting, values = next(iter(changes.items()))
             raise ConfigurationError(
-                f"expected the runs in {name} to differ only in their seed, got {before.path} and "
-                f"{after.path} with {setting} {values[0]!r:.60} and {values[1]!r:.60}: name them "
+                f"expected the runs in {name} to differ only in their seed, got {old_run.path} and "
+                f"{new_run.path} with {setting} {values[0]!r:.60} and {values[1]!r:.60}: name them "
                 "separately"
             )
     return Training(name, tuple(runs))

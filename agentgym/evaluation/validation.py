@@ -308,8 +308,10 @@ class _Panels:
 
     def episodes(self, split: str, players: int) -> int:
         """Return the number of episodes to play in a split with ``players`` blind policies."""
-        most: int = self.env.unwrapped.tasks.len(split)  # type: ignore[attr-defined]  # as above
-        return 2 * min(most, self.num_tasks or most) + players * min(most, self._most_blind)
+        task_count: int = self.env.unwrapped.tasks.len(split)  # type: ignore[attr-defined]  # as above
+        return 2 * min(task_count, self.num_tasks or task_count) + players * min(
+            task_count, self._most_blind
+        )
 
     def nothing(self, split: str) -> Rows:
         """Play with an idle policy: it ends the episode at once if it can, else sends no text."""

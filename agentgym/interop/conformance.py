@@ -128,25 +128,25 @@ def conform(
         episodes = [
             _first(text_env, task_id, seed + k, k, horizon) for k, task_id in enumerate(ids)
         ]
-    plays, right = [play for play, _, _ in episodes], [turns for _, turns, _ in episodes]
+    plays, expected = [play for play, _, _ in episodes], [turns for _, turns, _ in episodes]
     results = []
     for interface in interfaces:
-        results.append(_compared(interface, (env, kwargs), plays, right))
+        results.append(_compared(interface, (env, kwargs), plays, expected))
         on_interface(results[-1])
     named = resolve(env)
     return Conformance(
         env_name(named.id, {**named.kwargs, **kwargs}),
         any(expert for _, _, expert in episodes),
-        sum(bool(turns[-1][3]) for turns in right),
-        digest(right),
+        sum(bool(turns[-1][3]) for turns in expected),
+        digest(expected),
         tuple(results),
     )
 
 
 def digest(episodes: Sequence[Sequence[Turn]]) -> str:
     """Return one hash of the turns of episodes; the texts of errors are not hashed."""
-    plain = [[(*turn[:3], bool(turn[3])) for turn in turns] for turns in episodes]
-    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+    plain_turns = [[(*turn[:3], bool(turn[3])) for turn in turns] for turns in episodes]
+    return hashlib.sha256(json.dumps(plain_turns).encode()).hexdigest()
 
 
 # -- playing ---------------------------------------------------------------------------------------
@@ -210,14 +210,18 @@ def _compared(
 
 def _difference(play: ScriptedPlay, actual: Sequence[Turn], expected: Sequence[Turn]) -> str:
     """Say where two episodes differ first; empty if they do not."""
-    for number, (now, before) in enumerate(zip(actual, expected, strict=False)):
+    for number, (actual_turn, expected_turn) in enumerate(zip(actual, expected, strict=False)):
         # That both fail is the same; in which words they do so is not compared.
-        failed = (before[3], now[3]) if bool(now[3]) != bool(before[3]) else ("", "")
+        failed = (
+            (expected_turn[3], actual_turn[3])
+            if bool(actual_turn[3]) != bool(expected_turn[3])
+            else ("", "")
+        )
         parts = {
             "failure": failed,
-            "observation": (before[0], now[0]),
-            "reward": (before[1], now[1]),
-            "end": (before[2], now[2]),
+            "observation": (expected_turn[0], actual_turn[0]),
+            "reward": (expected_turn[1], actual_turn[1]),
+            "end": (expected_turn[2], actual_turn[2]),
         }
         for aspect, (then, later) in parts.items():
             if then != later:
@@ -233,10 +237,10 @@ def _quote_difference(then: object, later: object) -> tuple[str, str]:
     if not isinstance(then, str) or not isinstance(later, str):
         return repr(then), repr(later)
     pairs = enumerate(zip(then, later, strict=False))
-    same = next((k for k, (a, b) in pairs if a != b), min(len(then), len(later)))
-    start = max(0, same - SHOWN // 4)
-    before = "..." if start else ""
+    first_difference = next((k for k, (a, b) in pairs if a != b), min(len(then), len(later)))
+    start = max(0, first_difference - SHOWN // 4)
+    ellipsis = "..." if start else ""
     return (
-        repr(before + bounded(then[start:], SHOWN)),
-        repr(before + bounded(later[start:], SHOWN)),
+        repr(ellipsis + bounded(then[start:], SHOWN)),
+        repr(ellipsis + bounded(later[start:], SHOWN)),
     )

@@ -215,8 +215,10 @@ def _over_http(
                 with opener.open(request, timeout=PATIENCE) as response:
                     reply: dict[str, Any] = json.load(response)
             except OSError as error:
-                read = getattr(error, "read", None)
-                return {"error": read().decode("utf-8", "replace") if read else str(error)}
+                read_body = getattr(error, "read", None)
+                return {
+                    "error": read_body().decode("utf-8", "replace") if read_body else str(error)
+                }
             return reply
 
         def read_turn(reply: Mapping[str, Any]) -> Turn:

@@ -36,13 +36,13 @@ class GlobalRandomness:
     def in_place(self) -> Iterator[None]:
         """Put the world's generators in the place of the global ones, and back at the end."""
         with _RUNNING:
-            before = _global_states()
+            old_states = _global_states()
             _set_global_states(self._states)
             try:
                 yield
             finally:
                 self._states = _global_states()
-                _set_global_states(before)
+                _set_global_states(old_states)
 
 
 def _states_of(seed: int) -> tuple[Any, Any]:

@@ -76,7 +76,7 @@ def make(
     env_options, peer_options = share(options)
     request = ImportRequest("gymnasium", reference, peer_options)
     with request.opening():
-        spec, env = _open(reference, peer_options)
+        spec, env = _open_env(reference, peer_options)
     try:
         actions = _Actions(env, reference, action_names)
         world = GymnasiumWorld(env, actions, _reader(env, reference))
@@ -108,7 +108,9 @@ def names() -> list[str]:
     return [name for name in gymnasium.registry if not name.startswith("agentgym/")]
 
 
-def _open(reference: str, arguments: Mapping[str, Any]) -> tuple[EnvSpec, gymnasium.Env[Any, Any]]:
+def _open_env(
+    reference: str, arguments: Mapping[str, Any]
+) -> tuple[EnvSpec, gymnasium.Env[Any, Any]]:
     """Make the environment, with text as its rendering where it has one."""
     # Our horizon takes the place of its limit of steps.
     options = {"disable_env_checker": True, "max_episode_steps": -1, **arguments}
@@ -249,16 +251,16 @@ class GymnasiumWorld(World):
     """
 
     def __init__(
-        self, env: gymnasium.Env[Any, Any], actions: _Actions, read: Callable[[Any], str]
+        self, env: gymnasium.Env[Any, Any], actions: _Actions, render: Callable[[Any], str]
     ) -> None:
-        self._env, self._actions, self._read = env, actions, read
+        self._env, self._actions, self._render = env, actions, render
         self._info: Mapping[str, Any] = {}
         self._observation = ""
 
     def reset(self, task: Task, seed: int) -> str:
         """Begin the task of its seed."""
         observation, self._info = self._env.reset(seed=int(task.content["seed"]))
-        self._observation = self._read(observation)
+        self._observation = self._render(observation)
         return self._observation
 
     def step(self, text: str) -> WorldTurn:
@@ -270,7 +272,7 @@ class GymnasiumWorld(World):
                 f"{self._observation}\n\ninvalid: {reason}", reason=reason, valid=False
             )
         observation, reward, done, truncated, self._info = self._env.step(action)
-        self._observation = self._read(observation)
+        self._observation = self._render(observation)
         value: Any = reward  # checked where it is counted
         return WorldTurn(
             self._observation, value, bool(done), bool(truncated), success=_read_success(self._info)

@@ -259,7 +259,7 @@ def make_app(envs: ServedEnvs, about: Mapping[str, Any], token: str = "") -> Sta
             Route(path, guarded(answer), methods=[method])
             for (method, path), answer in routes.items()
         ],
-        exception_handlers={HTTPException: _other},
+        exception_handlers={HTTPException: _answer_error},
     )
     return app
 
@@ -330,7 +330,7 @@ def _answered(answer: Answer, fields: Mapping[str, Any]) -> object:
         raise Refused(status, str(error)) from error
 
 
-async def _other(request: Request, error: Exception) -> Response:
+async def _answer_error(request: Request, error: Exception) -> Response:
     """Answer a request of another path or method."""
     path = f"{request.method} {request.url.path:.200}"
     return answer_error(

@@ -233,8 +233,12 @@ class ImportedEnv(TextEnv[World]):
             guesses += NEUTRAL_TEXTS
         good_actions = [*([] if expert is None else [expert]), *admissible]
         earlier = [*reversed(self._valid_actions)][:FEWEST_TRIALS]
-        most = min(MOST_TRIALS, max(FEWEST_TRIALS, MOST_REPLAYED // (len(self._actions) + 1)))
-        actions = [*dict.fromkeys([*good_actions[:1], *earlier, *good_actions, *guesses])][:most]
+        trial_count = min(
+            MOST_TRIALS, max(FEWEST_TRIALS, MOST_REPLAYED // (len(self._actions) + 1))
+        )
+        actions = [*dict.fromkeys([*good_actions[:1], *earlier, *good_actions, *guesses])][
+            :trial_count
+        ]
         return Trials([partial(self._step, action) for action in actions], bool(good_actions))
 
     def _return_to_state(self) -> None:

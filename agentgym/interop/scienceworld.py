@@ -135,12 +135,12 @@ class ScienceWorld(World):
         # The peer's own step also looks around and lists all actions, which takes far longer.
         observation = str(self._peer.server.step(text))
         self._actions.append(text)
-        before, self._score = self._score, self._scored()
+        old_score, self._score = self._score, self._scored()
         failed = self._score < 0
         done = failed or bool(self._peer.server.getCompleted())
         return WorldTurn(
             observation,
-            (self._score - before) / FULL,
+            (self._score - old_score) / FULL,
             done,
             valid=observation != UNKNOWN,
             success=self._score >= FULL,
@@ -151,8 +151,12 @@ class ScienceWorld(World):
         """Return the next action of the gold path; None after a deviation."""
         if self._gold is None:
             self._plan()
-        gold, done = self._gold or [], len(self._actions)
-        return gold[done] if gold[:done] == self._actions and done < len(gold) else None
+        gold, played_count = self._gold or [], len(self._actions)
+        return (
+            gold[played_count]
+            if gold[:played_count] == self._actions and played_count < len(gold)
+            else None
+        )
 
     def admissible(self) -> Sequence[str]:
         """Return what the peer lists."""

@@ -204,13 +204,13 @@ class ServedEnvs:
         self, make: Callable[[], gymnasium.Env[str, str]], options: ServerOptions = USUAL
     ) -> None:
         options.check()
-        self._make, self._most, self._idle = make, options.max_envs, options.idle_timeout
-        self._open: dict[int, ServedEnv | None] = {}
+        self._make, self._max_envs, self._idle = make, options.max_envs, options.idle_timeout
+        self._envs: dict[int, ServedEnv | None] = {}
         self._changing = threading.Lock()
 
     def __len__(self) -> int:
         """Return how many there are."""
-        return len(self._open)
+        return len(self._envs)
 
     def open(self) -> int:
         """Make an environment and return its number.
@@ -221,18 +221,18 @@ class ServedEnvs:
         """
         self.sweep()
         with self._changing:
-            if len(self._open) >= self._most:
+            if len(self._envs) >= self._max_envs:
                 raise TooManyEnvs(
-                    f"expected at most {self._most} environments at a time: close one, or wait "
+                    f"expected at most {self._max_envs} environments at a time: close one, or wait "
                     f"until one has been unused for {self._idle:g} seconds"
                 )
             # Take the place first: to make an environment may take long.
             key = self._free_number()
-            self._open[key] = None
+            self._envs[key] = None
         try:
-            self._open[key] = ServedEnv(self._make())
+            self._envs[key] = ServedEnv(self._make())
         except BaseException:
-            self._open.pop(key, None)
+            self._envs.pop(key, None)
             raise
         return key
 
@@ -262,12 +262,12 @@ class ServedEnvs:
 
     def _free_number(self) -> int:
         """Draw a number above 0 that no environment has."""
-        while not (key := secrets.randbits(KEY_BITS)) or key in self._open:
+        while not (key := secrets.randbits(KEY_BITS)) or key in self._envs:
             pass
         return key
 
     def _open_env(self, key: int) -> ServedEnv:
-        env = self._open.get(key)
+        env = self._envs.get(key)
         if env is None:
             raise UnknownEnv(f"expected the number of an open environment, got {key}: make one")
         return env
@@ -279,17 +279,17 @@ class ServedEnvs:
             UnknownEnv: The number is unknown.
         """
         with self.use(key) as env:
-            self._open.pop(key, None)
+            self._envs.pop(key, None)
             env.close()
 
     def sweep(self) -> None:
         """Close idle environments; busy ones stay open."""
         late = time.monotonic() - self._idle
-        for key, env in list(self._open.items()):
+        for key, env in list(self._envs.items()):
             if env is None or env.used > late or not env.lock.acquire(blocking=False):
                 continue
             try:
-                self._open.pop(key, None)
+                self._envs.pop(key, None)
                 env.close()
             finally:
                 env.lock.release()
@@ -314,8 +314,8 @@ class ServedEnvs:
 
     def close_all(self) -> None:
         """Close all environments, busy ones after their turn."""
-        for key in list(self._open):
-            env = self._open.pop(key, None)
+        for key in list(self._envs):
+            env = self._envs.pop(key, None)
             if env is not None:
                 with env.lock:
                     env.close()

@@ -67,9 +67,9 @@ class BlindPolicy:
             differ between samples of a task.
     """
 
-    def __init__(self, choose: Choose, *, again: bool = True, seed: int = 0) -> None:
+    def __init__(self, choose: Choose, *, may_repeat: bool = True, seed: int = 0) -> None:
         self._choose = choose
-        self._repeat = again
+        self._repeat = may_repeat
         self._seed = seed
         self._seeds = [seed]
         self._typed: set[str] = set()
@@ -130,7 +130,9 @@ def blind_policy(name: str, seed: int = 0) -> BlindPolicy:
     if name not in UNFITTED:
         raise ConfigurationError(f"expected one of {', '.join(UNFITTED)}; got {name!r}")
     rule = name.removeprefix("blind-")
-    return BlindPolicy(RULES[rule.removesuffix("-new")], again=not rule.endswith("-new"), seed=seed)
+    return BlindPolicy(
+        RULES[rule.removesuffix("-new")], may_repeat=not rule.endswith("-new"), seed=seed
+    )
 
 
 def fit_blind(name: str, episodes: Iterable[Sequence[Turn]]) -> BlindPolicy | ConstantPolicy:
@@ -151,7 +153,7 @@ def fit_blind(name: str, episodes: Iterable[Sequence[Turn]]) -> BlindPolicy | Co
     places = {word: place for place, word in enumerate(rank_verbs(episodes))}
     return BlindPolicy(
         lambda actions, rng: min(actions, key=lambda a: places.get(verb(a), len(places))),
-        again=False,
+        may_repeat=False,
     )
 
 

@@ -123,12 +123,12 @@ def _codes(definition: Any) -> Iterator[str]:
 
 
 def _code(code: CodeType) -> str:
-    constants = [_code(constant) if isinstance(constant, CodeType) else _plain(constant)
+    constants = [_code(constant) if isinstance(constant, CodeType) else _plain_text(constant)
                  for constant in code.co_consts]  # fmt: skip
     return f"{code.co_code.hex()} {constants} {code.co_names}"
 
 
-def _plain(constant: object) -> str:
+def _plain_text(constant: object) -> str:
     if isinstance(constant, frozenset):  # its order differs from process to process
         return str(sorted(map(repr, constant)))
     return repr(constant)

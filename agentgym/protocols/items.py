@@ -91,12 +91,12 @@ def _task_id(items: Items | None, entry: str, tasks: TaskSet, setup: Setup) -> s
 
 def _counted(items: Items, number: int, tasks: TaskSet, setup: Setup) -> str:
     """Return the task of a number that goes through several splits."""
-    rest, total = number, 0
+    number_left, total = number, 0
     for split in items.order:
         size = tasks.len(tasks.check(split))
-        if rest < size:
-            return tasks.task(split, rest).id
-        rest, total = rest - size, total + size
+        if number_left < size:
+            return tasks.task(split, number_left).id
+        number_left, total = number_left - size, total + size
     raise DataError(
         f"expected an item of {setup.env} from {items.prefix}0 to {items.prefix}{total - 1}, which "
         f"are all tasks of this data, got {items.prefix}{number}{_remedy(setup)}"

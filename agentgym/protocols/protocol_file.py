@@ -176,7 +176,7 @@ def _text(path: Path) -> str:
 
 def _protocol(path: Path, sha256: str, data: Mapping[str, Any]) -> Protocol:
     sections = {name: value for name, value in data.items() if name not in HEAD}
-    head = _read(_Head, {"name": "", **data}, "")
+    head = _read_part(_Head, {"name": "", **data}, "")
     if not head.name.strip() or not sections:
         raise ConfigurationError(
             "expected a protocol with a name and a section for each environment, such as [webshop]"
@@ -189,7 +189,7 @@ def _protocol(path: Path, sha256: str, data: Mapping[str, Any]) -> Protocol:
 
 
 def _setup(protocol: str, sha256: str, env: str, data: Any) -> Setup:
-    section = _read(_Section, data, env, closed=True)
+    section = _read_part(_Section, data, env, closed=True)
     items = section.tasks.items
     if items is not None and bool(items.order) == bool(items.names and items.task_id):
         raise ConfigurationError(
@@ -221,7 +221,7 @@ def _with_item_names(section: Any, path: Path) -> Any:
     return {**section, "tasks": {**section["tasks"], "items": {**items, "names": names}}}
 
 
-def _read(kind: type[Part], data: Any, where: str, *, closed: bool = False) -> Part:
+def _read_part(kind: type[Part], data: Any, where: str, *, closed: bool = False) -> Part:
     try:
         return read_json(kind, data, where, closed=closed)
     except DataError as error:

@@ -143,11 +143,11 @@ class EnvFamily:
             ConfigurationError: A name is not a plain word, or occurs twice.
         """
         names = [task_set.name for task_set in self.all_task_sets]
-        wrong = [name for name in names if not name.isidentifier() or names.count(name) > 1]
-        if wrong:
+        bad_names = [name for name in names if not name.isidentifier() or names.count(name) > 1]
+        if bad_names:
             raise ConfigurationError(
                 f"expected task sets of {self.name} with different names of one word, got "
-                f"{', '.join(wrong)}"
+                f"{', '.join(bad_names)}"
             )
 
     @property

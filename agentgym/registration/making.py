@@ -73,14 +73,14 @@ def resolve(name: str) -> NamedEnv:
     if (imported := imports.find(name)) is not None:
         short, env_id = imported
         return NamedEnv(short, env_id, short)
-    module, colon, rest = name.rpartition(":")
+    module, colon, task_id = name.rpartition(":")
     if colon and (entry := find_family(name.partition(":")[0])) is not None:
         task_set = entry.task_set(name.partition(":")[2])
         short, demonstrator = f"{entry.name}-{task_set.name}", task_set.demonstrator
         return NamedEnv(short, entry.id, entry.name, task_set.kwargs, task_set.name, demonstrator)
     if colon:
         import_named(module, f"one of {imports.FORMS}, or MODULE:ID")
-        name = rest
+        name = task_id
     if name in gymnasium.registry and not name.startswith("agentgym/"):
         short = name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower()
         return NamedEnv(short, name, short)
@@ -145,12 +145,12 @@ def _comparable(value: object) -> str:
     if isinstance(value, str):
         return value
     try:
-        return json.dumps(value, sort_keys=True, default=_plain)
+        return json.dumps(value, sort_keys=True, default=_plain_text)
     except (TypeError, ValueError):
         return type(value).__name__
 
 
-def _plain(value: object) -> str:
+def _plain_text(value: object) -> str:
     return os.fspath(value) if isinstance(value, os.PathLike) else type(value).__name__
 
 

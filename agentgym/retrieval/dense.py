@@ -88,7 +88,7 @@ def write_vectors(
     store: PassageStore,
     folder: Path,
     encoder: DenseEncoder,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Callable[[int], None] = lambda row_count: None,
 ) -> dict[str, Any]:
     """Encode the passages of a store, batch by batch, into a file of a folder.
 
@@ -246,7 +246,7 @@ class DenseRetriever:
                 f"expected vectors of {self._vectors.shape[1]} dimensions, as in {self.folder}, "
                 f"got {vectors.shape[1]}; use the encoder with which the index was built"
             )
-        select = self._all if self._graph is None else self._proposed
+        select = self._all_rows if self._graph is None else self._proposed
         for place, vector in zip(places, vectors, strict=True):
             if vector.any():  # otherwise the encoder knows nothing of the query
                 hits[place] = self._ranked(select(vector, k), vector, k)
@@ -263,7 +263,7 @@ class DenseRetriever:
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _all(self, vector: Vectors, k: int) -> Rows:
+    def _all_rows(self, vector: Vectors, k: int) -> Rows:
         """Return the rows that can be among the best ``k`` for a vector [dimensions].
 
         How a product with a matrix rounds depends on the place of a row in it. Its error is below

@@ -172,19 +172,19 @@ def _check_index(index: str | DenseEncoder) -> None:
 
 
 def _write_passages(
-    passages: Iterable[Passage], folder: Path, most: int | None, progress: Report
+    passages: Iterable[Passage], folder: Path, limit: int | None, progress: Report
 ) -> None:
     """Store passages, whose ids must differ."""
     ids = IdSet()
     corpus = passages if isinstance(passages, Corpus) else None
     with PassageWriter(folder) as writer:
-        for passage in _read(passages):
+        for passage in _checked_source(passages):
             if not ids.add(passage.id):
                 _refuse_twice(passage, corpus)
                 continue
-            if len(writer) == most:
+            if len(writer) == limit:
                 raise ConfigurationError(
-                    f"expected at most {most:,} passages for the index bm25, got more; choose the "
+                    f"expected at most {limit:,} passages for the index bm25, got more; choose the "
                     "index tantivy (agentgym index --index tantivy)"
                 )
             if writer.add(passage) % EVERY == 0:
@@ -198,7 +198,7 @@ def _write_passages(
         progress(IndexProgress("reading", len(writer), 1.0))
 
 
-def _read(passages: Iterable[Passage]) -> Iterator[Passage]:
+def _checked_source(passages: Iterable[Passage]) -> Iterator[Passage]:
     """Pass passages on; where they cannot be read, that is no failure to write the index."""
     try:
         yield from passages
@@ -225,8 +225,8 @@ def _write_index(
 ) -> dict[str, Any]:
     """Write the files of an index; return its parameters."""
 
-    def report(done: int) -> None:
-        progress(IndexProgress("indexing", done, done / len(store)))
+    def report(passage_count: int) -> None:
+        progress(IndexProgress("indexing", passage_count, passage_count / len(store)))
 
     if isinstance(index, DenseEncoder):
         return write_vectors(store, folder, index, report)

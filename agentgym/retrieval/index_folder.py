@@ -82,11 +82,11 @@ def _scratch(target: Path) -> Iterator[Path]:
         raise _unusable(target, error) from error
     try:
         _put_back(target)
-        if left := list(scratch.iterdir()):
+        if entries := list(scratch.iterdir()):
             _log.warning(
                 "an earlier build of %s was stopped before its end; it starts over", target
             )
-            for entry in left:
+            for entry in entries:
                 entry.unlink()
         yield scratch
     except OSError as error:

@@ -143,12 +143,12 @@ class PassageStore:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self._count, size = self._facts()
-        self._offsets = self._open(OFFSETS, (self._count + 1) * _OFFSET.size, _mapped)
+        self._offsets = self._open_file(OFFSETS, (self._count + 1) * _OFFSET.size, _mapped)
         self._records: _Positioned | mmap.mmap | bytes
         if HAS_PREAD:
-            self._records = self._open(RECORDS, size, _Positioned)
+            self._records = self._open_file(RECORDS, size, _Positioned)
         else:
-            self._records = self._open(RECORDS, size, _mapped)
+            self._records = self._open_file(RECORDS, size, _mapped)
 
     def __len__(self) -> int:
         """Number of passages."""
@@ -265,7 +265,7 @@ class PassageStore:
             ) from error
         return count, size
 
-    def _open(self, name: str, size: int, opener: Callable[[BinaryIO], Opened]) -> Opened:
+    def _open_file(self, name: str, size: int, opener: Callable[[BinaryIO], Opened]) -> Opened:
         """Open a file of a known size."""
         path = self.folder / name
         try:

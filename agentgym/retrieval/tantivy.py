@@ -28,7 +28,7 @@ CHUNK = 100_000
 
 
 def write_tantivy(
-    store: PassageStore, folder: Path, progress: Callable[[int], None] = lambda done: None
+    store: PassageStore, folder: Path, progress: Callable[[int], None] = lambda row_count: None
 ) -> None:
     """Index the passages of a store in a folder.
 

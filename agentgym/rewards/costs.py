@@ -94,8 +94,8 @@ class Needless(CostHook):
 
     def amount(self, context: TurnContext) -> float:
         """Return 1 for such a turn, else 0."""
-        same = context.before.state_key == context.after.state_key and not context.done
-        return float(same or not context.valid)
+        is_unchanged = context.before.state_key == context.after.state_key and not context.done
+        return float(is_unchanged or not context.valid)
 
 
 @dataclass

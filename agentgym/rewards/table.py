@@ -268,10 +268,10 @@ def _describe_hook(hook: TurnReward) -> dict[str, Any] | None:
 
 def _build_hook(entry: Any, where: str) -> TurnReward:
     """Rebuild a hook from its description."""
-    own = _imported(entry)
-    if is_reward_function(own) and not _is_hook(own):
-        return RewardFunction(own, **_stored_values(entry, RewardFunction, where, _DEPTH))
-    own_class = {entry["class"]: own} if _is_hook(own) else {}
+    builder = _imported(entry)
+    if is_reward_function(builder) and not _is_hook(builder):
+        return RewardFunction(builder, **_stored_values(entry, RewardFunction, where, _DEPTH))
+    own_class = {entry["class"]: builder} if _is_hook(builder) else {}
     hook: TurnReward = _build(entry, _CLASSES | own_class, where, _DEPTH)
     return hook
 

@@ -108,8 +108,8 @@ class Potential(SuppliedHook):
 
     def value(self, context: TurnContext) -> float:
         """Return gamma * phi(after) - phi(before)."""
-        after = 0.0 if context.done else float(self.phi(context.after))
-        return self.gamma * after - float(self.phi(context.before))
+        new_potential = 0.0 if context.done else float(self.phi(context.after))
+        return self.gamma * new_potential - float(self.phi(context.before))
 
 
 @dataclass
@@ -340,7 +340,7 @@ class Progressive(SuppliedHook):
         """
         alpha = self.alpha(context.training_step) if callable(self.alpha) else self.alpha
         _check(alpha, f"alpha at training step {context.training_step}", _SHARE)
-        before = self._mean
+        old_mean = self._mean
         self._turns += 1
         self._mean += (float(self.step(context)) - self._mean) / self._turns
         if self.forfeit and context.done and not context.success:
@@ -350,7 +350,7 @@ class Progressive(SuppliedHook):
         self._valid += context.valid
         shut = context.done and self._valid < self.gate * self._turns
         taken_back = alpha * self._outcome if shut else 0.0
-        return (alpha - 1.0) * outcome + (1.0 - alpha) * (self._mean - before) - taken_back
+        return (alpha - 1.0) * outcome + (1.0 - alpha) * (self._mean - old_mean) - taken_back
 
     def reset(self) -> None:
         """Clear the state of the previous episode."""

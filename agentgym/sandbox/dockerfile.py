@@ -145,32 +145,34 @@ class _Reader:
 
     def take(self, line: str) -> None:
         """Read an instruction."""
-        word, _, rest = line.partition(" ")
-        word, rest = word.upper(), rest.strip()
+        word, _, arguments = line.partition(" ")
+        word, arguments = word.upper(), arguments.strip()
         if word == "FROM" and not self.image:
-            self.image = rest.split()[0] if rest else ""
-        elif word == "WORKDIR" and not set("$\0") & set(rest):
-            self.workdir = posixpath.normpath(posixpath.join("/", self.workdir, rest.strip("\"'")))
-        elif word == "ENV" and "$" not in rest:
-            self._set(line, rest)
+            self.image = arguments.split()[0] if arguments else ""
+        elif word == "WORKDIR" and not set("$\0") & set(arguments):
+            self.workdir = posixpath.normpath(
+                posixpath.join("/", self.workdir, arguments.strip("\"'"))
+            )
+        elif word == "ENV" and "$" not in arguments:
+            self._set(line, arguments)
         elif word in ("COPY", "ADD"):
-            self._copy(line, rest)
+            self._copy(line, arguments)
         elif word == "USER":
-            self.obstacles += [] if rest.partition(":")[0] in _ALONE else [line]
+            self.obstacles += [] if arguments.partition(":")[0] in _ALONE else [line]
         elif not (word in _SILENT or (word in ("RUN", "SHELL") and self.no_image)):
             self.obstacles.append(line)
 
-    def _set(self, line: str, rest: str) -> None:
-        name, _, value = rest.partition(" ")
-        pairs = _PAIR.findall(rest) if "=" in name else [(name, value)]
+    def _set(self, line: str, arguments: str) -> None:
+        name, _, value = arguments.partition(" ")
+        pairs = _PAIR.findall(arguments) if "=" in name else [(name, value)]
         try:
             self.environment |= {key: " ".join(shlex.split(text)) for key, text in pairs}
         except ValueError:  # an unclosed quotation
             self.obstacles.append(line)
 
-    def _copy(self, line: str, rest: str) -> None:
+    def _copy(self, line: str, arguments: str) -> None:
         try:
-            parts = parse_json(rest) if rest.startswith("[") else shlex.split(rest)
+            parts = parse_json(arguments) if arguments.startswith("[") else shlex.split(arguments)
         except ValueError:
             parts = []
         words = [word for word in parts if isinstance(word, str)] if isinstance(parts, list) else []
@@ -179,9 +181,11 @@ class _Reader:
         supported = all(
             flag.partition("=")[0] in ("--chown", "--chmod", "--link") for flag in flags
         )
-        plain = not any(set("$*?[<\0") & set(word) or "://" in word for word in (*sources, target))
+        is_plain = not any(
+            set("$*?[<\0") & set(word) or "://" in word for word in (*sources, target)
+        )
         place = posixpath.normpath(posixpath.join("/", self.workdir, target))
-        if not (supported and plain and sources) or place.split("/")[1] in _SYSTEM:
+        if not (supported and is_plain and sources) or place.split("/")[1] in _SYSTEM:
             self.obstacles.append(line)
             return
         for source in sources:

@@ -33,10 +33,10 @@ def shown_folders(config: SandboxConfig) -> dict[Path, Path]:
     Raises:
         ConfigurationError: A path does not exist.
     """
-    same = {path.absolute(): path for path in (*_prefix(), *config.visible)}
+    visible = {path.absolute(): path for path in (*_prefix(), *config.visible)}
     folders = {}
     for place, path in {
-        **same,
+        **visible,
         **{Path(target): path for target, path in config.mounts.items()},
     }.items():
         try:

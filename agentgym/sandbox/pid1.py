@@ -60,14 +60,14 @@ class Wire:
     def __init__(self, source: int, sink: int) -> None:
         self.source = source
         self._sink = sink
-        self._left = 0
+        self._body_left = 0
         self._ended = True
 
     def receive(self) -> "Message":
         """Wait for the next message."""
         (size,) = struct.unpack(">I", self._exactly(4))
         message = json.loads(self._exactly(size).decode("ascii"))
-        self._left, self._ended = 0, not message.get("body")
+        self._body_left, self._ended = 0, not message.get("body")
         return dict(message)
 
     def send(self, message: "Message") -> None:
@@ -77,11 +77,11 @@ class Wire:
 
     def read(self, size: int) -> bytes:
         """Return up to ``size`` bytes of the body that follows a message; empty at its end."""
-        if not self._left and not self._ended:
-            (self._left,) = struct.unpack(">I", self._exactly(4))
-            self._ended = not self._left
-        data = self._exactly(min(size, self._left))
-        self._left -= len(data)
+        if not self._body_left and not self._ended:
+            (self._body_left,) = struct.unpack(">I", self._exactly(4))
+            self._ended = not self._body_left
+        data = self._exactly(min(size, self._body_left))
+        self._body_left -= len(data)
         return data
 
     def skip(self) -> None:
@@ -259,7 +259,7 @@ class Server:
         begin = time.monotonic()
         output = Output(self.config["kept_output"])
         background = self.config.get("background")
-        before = _running() if background else set()
+        old_processes = _running() if background else set()
         status: int | None
         reader, writer = os.pipe()
         left_open = False
@@ -274,7 +274,7 @@ class Server:
             if background and status is not None:
                 killed = 0
             elif background:
-                killed, status = self._kill_since(before)
+                killed, status = self._kill_since(old_processes)
             else:
                 killed, status = self._kill(status)
             os.set_blocking(reader, False)
@@ -376,7 +376,7 @@ class Server:
             if pid == self._child:
                 status = state
 
-    def _kill_since(self, before: "Running") -> "tuple[int, int]":
+    def _kill_since(self, old_processes: "Running") -> "tuple[int, int]":
         """Kill and reap the command and its descendants; returns the same as :meth:`_kill`.
 
         Earlier processes and their descendants continue, unless the command starts processes faster
@@ -385,7 +385,7 @@ class Server:
         status: int | None = None
         killed: Running = set()
         for _ in range(200):
-            fresh = _started_since(before)
+            fresh = _started_since(old_processes)
             killed |= fresh
             for pid, _start in fresh:
                 with suppress(ProcessLookupError):
@@ -395,7 +395,7 @@ class Server:
             if not fresh:
                 break
             time.sleep(0.005)
-        if status is None or _started_since(before) or _exceeds(self.config["memory"]):
+        if status is None or _started_since(old_processes) or _exceeds(self.config["memory"]):
             more, status = self._kill(status)
             return len(killed) + more, status
         return max(len(killed) - 1, 0), status  # without the command itself
@@ -445,11 +445,11 @@ class Server:
         over ``file_bytes``, and files beyond ``total_bytes`` in total, are left out.
         """
         workdir, room = self.config["places"][0], request["total_bytes"]
-        now = dict(_marks(workdir))
+        marks = dict(_marks(workdir))
         paths = []
-        for path in sorted(now):
-            kind, size = now[path][0], now[path][1]
-            if now[path] == self.pristine[0].get(path) or not stat.S_ISREG(kind):
+        for path in sorted(marks):
+            kind, size = marks[path][0], marks[path][1]
+            if marks[path] == self.pristine[0].get(path) or not stat.S_ISREG(kind):
                 continue
             if not _of_repository(path) and size <= min(room, request["file_bytes"]):
                 room -= size
@@ -458,7 +458,7 @@ class Server:
             path
             for path, mark in sorted(self.pristine[0].items())
             if stat.S_ISREG(mark[0]) and not _of_repository(path)
-            and not (path in now and stat.S_ISREG(now[path][0]))
+            and not (path in marks and stat.S_ISREG(marks[path][0]))
         ]  # fmt: skip
         if not paths:
             return {"deleted": deleted}
@@ -743,12 +743,12 @@ def _running() -> "Running":
     return processes
 
 
-def _started_since(before: "Running") -> "Running":
+def _started_since(old_processes: "Running") -> "Running":
     """Return the processes that did not run before, without descendants of earlier ones."""
-    now = _running()
-    spared = {pid for pid, _start in now & before}
+    processes = _running()
+    spared = {pid for pid, _start in processes & old_processes}
     spared.update(_descendants(*spared))
-    return {(pid, start) for pid, start in now if pid not in spared}
+    return {(pid, start) for pid, start in processes if pid not in spared}
 
 
 def _stat(pid: int) -> "tuple[str, int, int]":

@@ -177,19 +177,19 @@ class ServedSandbox(Sandbox):
         files = self._ask(
             "changes", _changed_files, file_bytes=CHANGED_FILE, total_bytes=CHANGED_TOTAL
         )
-        return {path: files[path] for path in sorted(files) if not self._same(path, files[path])}
+        return {path: files[path] for path in sorted(files) if not self._is_same(path, files[path])}
 
-    def _same(self, path: str, content: bytes | None) -> bool:
+    def _is_same(self, path: str, content: bytes | None) -> bool:
         """Return whether a file has the same content as in the tree: it was only touched."""
         tree = self.config.tree
         if tree is None or content is None or ".." in path.split("/"):
             return False
-        before = tree / path
+        original = tree / path
         try:
             # A link in the tree may lead outside: compare only paths without links.
-            if os.path.realpath(before) != os.path.join(os.path.realpath(tree), path):
+            if os.path.realpath(original) != os.path.join(os.path.realpath(tree), path):
                 return False
-            return before.is_file() and before.read_bytes() == content
+            return original.is_file() and original.read_bytes() == content
         except OSError:
             return False
 
@@ -257,7 +257,7 @@ class ServedSandbox(Sandbox):
             self.close()
 
     def _ask(
-        self, operation: str, read: Callable[[dict[str, Any]], Answer], **fields: Any
+        self, operation: str, read_answer: Callable[[dict[str, Any]], Answer], **fields: Any
     ) -> Answer:
         """Send a request that an intact server always answers, and parse the answer.
 
@@ -265,7 +265,7 @@ class ServedSandbox(Sandbox):
         failed or unreadable answer ends the sandbox, but must not do any other harm.
         """
         try:
-            return read(self._call(operation, **fields))
+            return read_answer(self._call(operation, **fields))
         except (OSError, EOFError, ValueError, LookupError, TypeError, tarfile.TarError) as error:
             self.close()
             raise SandboxDied(

@@ -167,11 +167,11 @@ async def _with_its_tasks(coroutine: Coroutine[Any, Any, Result]) -> Result:
 
 async def _end(tasks: Collection[asyncio.Future[Any] | None]) -> None:
     """Cancel tasks, and wait until they have cleaned up."""
-    left = [task for task in tasks if task is not None]
-    for task in left:
+    unfinished = [task for task in tasks if task is not None]
+    for task in unfinished:
         task.cancel()
-    if left:
-        ended, _ = await asyncio.wait(left, timeout=GRACE)
+    if unfinished:
+        ended, _ = await asyncio.wait(unfinished, timeout=GRACE)
         for task in ended:
             _ = task.cancelled() or task.exception()  # retrieve it, or asyncio logs an error
 

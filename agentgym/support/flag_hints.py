@@ -134,9 +134,11 @@ def flag_hint(name: str, flags: Collection[str]) -> str:
     """
     word = name.lstrip("-").replace("_", "-")
     section, _, last = word.rpartition(".")
-    same = [f"--{synonym}" for synonym in _synonyms(word, section, last) if f"--{synonym}" in flags]
-    if same:
-        return f": here it is {' or '.join(same[:_NAMED])}"
+    synonyms = [
+        f"--{synonym}" for synonym in _synonyms(word, section, last) if f"--{synonym}" in flags
+    ]
+    if synonyms:
+        return f": here it is {' or '.join(synonyms[:_NAMED])}"
     near = [flag for flag in flags if flag.rpartition(".")[2].removeprefix("--") == last]
     near += difflib.get_close_matches(f"--{word}", sorted(flags), _NAMED, 0.75)
     near = list(dict.fromkeys(near))[:_NAMED]

@@ -132,7 +132,7 @@ def _own_words(row: FlagHelp, words: Sequence[str]) -> int:
     kinds = [kind for kind in row.kinds if get_origin(kind) is tuple]
     for kind in sorted(kinds, key=lambda kind: -len(get_args(kind))):
         with suppress(ValueError):
-            _read(kind, words[: len(get_args(kind))])
+            _read_value(kind, words[: len(get_args(kind))])
             return len(get_args(kind))
     return len(words)
 
@@ -168,10 +168,10 @@ def _place(
     words, positionals = [*bare], [row for row in rows if row.positional]
     for row in positionals:
         named = [*env] if row.flag == ENV else []
-        most = len(words) if row.takes_list else max(1 - len(named), 0)
-        if named or words[:most]:
-            placed[row.flag] = [*words[:most], *named]
-        words = words[most:]
+        taken_count = len(words) if row.takes_list else max(1 - len(named), 0)
+        if named or words[:taken_count]:
+            placed[row.flag] = [*words[:taken_count], *named]
+        words = words[taken_count:]
     if words:
         names = " ".join(row.name for row in positionals) or "flags alone"
         raise ConfigurationError(
@@ -188,7 +188,7 @@ def _value(row: FlagHelp, words: Sequence[str]) -> Any:
     problems = []
     for kind in (kind for kind in row.kinds if kind is not NoneType):
         try:
-            return _read(kind, words)
+            return _read_value(kind, words)
         except ValueError as error:
             problems.append(str(error))
     name, expected = "--env" if row.flag == ENV else row.flag, " or ".join(dict.fromkeys(problems))
@@ -196,14 +196,14 @@ def _value(row: FlagHelp, words: Sequence[str]) -> Any:
     raise ConfigurationError(f"expected {name} to be {expected}, got {actual!r:.200}")
 
 
-def _read(kind: Any, words: Sequence[str]) -> Any:
+def _read_value(kind: Any, words: Sequence[str]) -> Any:
     """Read a value of one type, or raise ValueError with what was expected."""
     parts = get_args(kind)
     if get_origin(kind) is tuple:
         parts = parts[:1] * len(words) if parts[-1] is Ellipsis else parts
         if len(parts) != len(words):
             raise ValueError(f"{len(parts)} values")
-        return tuple(_read(part, [word]) for part, word in zip(parts, words, strict=True))
+        return tuple(_read_value(part, [word]) for part, word in zip(parts, words, strict=True))
     [word] = words
     if get_origin(kind) is Literal and word not in parts:
         raise ValueError(f"one of {', '.join(map(str, parts))}")

@@ -154,7 +154,7 @@ def help_page(
     positionals = [row for row in rows if row.positional]
     words = " ".join(row.value if "..." in row.value else row.name for row in positionals)
     lines = [f"usage: {' '.join(filter(None, (program, words)))} [flags]", ""]
-    lines += _wrapped(_plain(about or arguments.__doc__ or ""), "")
+    lines += _wrapped(_plain_text(about or arguments.__doc__ or ""), "")
     blocks = {"": [row for row in positionals if not _in_groups(row, groups)]}
     for title, flags in groups.items():
         blocks[title] = [by_name[flag] for flag in flags]
@@ -199,7 +199,7 @@ def _is_switch(kind: Any) -> bool:
 
 
 def _first_sentence(arguments: type) -> str:
-    text = " ".join(_plain(arguments.__doc__ or "").split())
+    text = " ".join(_plain_text(arguments.__doc__ or "").split())
     return _SENTENCE_END.split(text, maxsplit=1)[0].rstrip(".")
 
 
@@ -232,14 +232,14 @@ def _wrapped(text: str, indent: str) -> list[str]:
     return lines
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Return a docstring as text of a terminal: its paragraphs, without marks of code."""
     return re.sub(r"`+", "", text)
 
 
 def _split_default(text: str, field: dataclasses.Field[Any]) -> tuple[str, str]:
     """Return the text of a flag, and its default as people write it."""
-    text = _plain(text)
+    text = _plain_text(text)
     if field.default is None and (match := _LEFT_OUT.search(text)):
         head, tail = text[: match.start()].rstrip(" ;"), text[match.end() :]
         return f"{head}{'.' * (tail[:1] == ' ' and head[-1:] not in '.')}{tail}", match[1]

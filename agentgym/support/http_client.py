@@ -128,7 +128,7 @@ class Connections:
             method = "GET" if body is None else "POST"
             connection.request(method, path, body, dict(headers))
             response = connection.getresponse()
-            data = _read(response, largest, deadline)
+            data = _read_body(response, largest, deadline)
             reusable = not response.will_close and len(data) <= largest
             response.close()
         finally:
@@ -160,24 +160,24 @@ def server_address(url: str, server: str, path: str) -> str:
     except (ValueError, TypeError, AttributeError):
         sound = False
     if not sound:
-        _, user, rest = repr(url).rpartition("@")
+        _, user, user_part = repr(url).rpartition("@")
         raise ConfigurationError(
             f"expected the address of a {server} server such as http://127.0.0.1:8000, got "
-            f"{f'{HIDDEN}@' if user else ''}{rest:.200}"
+            f"{f'{HIDDEN}@' if user else ''}{user_part:.200}"
         )
     location = parts.path if parts.path not in ("", "/") else path
     netloc = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, netloc, location, parts.query, ""))
 
 
-def _read(response: HTTPResponse, largest: int, deadline: float) -> bytes:
+def _read_body(response: HTTPResponse, largest: int, deadline: float) -> bytes:
     """Read an answer: the timeout of a connection bounds each wait, the deadline all together."""
-    blocks, left = [], largest + 1
-    while left and (block := response.read1(min(BLOCK, left))):
+    blocks, bytes_left = [], largest + 1
+    while bytes_left and (block := response.read1(min(BLOCK, bytes_left))):
         blocks.append(block)
-        left -= len(block)
+        bytes_left -= len(block)
         if time.monotonic() > deadline:
             raise Unanswered("its answer did not end in time")
-    if left and response.length:
+    if bytes_left and response.length:
         raise Unanswered(f"its answer ended {response.length} bytes too early")
     return b"".join(blocks)

@@ -63,14 +63,14 @@ def in_order(
 
 
 def _ahead(
-    pool: ProcessPoolExecutor, items: Iterable[Item], most: int
+    pool: ProcessPoolExecutor, items: Iterable[Item], limit: int
 ) -> Iterator[tuple[Item, Any]]:
     """Yield items with their results; limits the number of items in progress."""
     waiting: deque[tuple[Item, Future[Any]]] = deque()
     for item in items:
         with _ignoring_interrupts():  # submit() may start a process
             waiting.append((item, pool.submit(_do, item)))
-        if len(waiting) >= most:
+        if len(waiting) >= limit:
             first, result = waiting.popleft()
             yield first, result.result()
     for first, result in waiting:
@@ -83,11 +83,11 @@ def _ignoring_interrupts() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
 
 
 def _begin(make: Callable[[], AbstractContextManager[Callable[[Any], Any]]]) -> None:

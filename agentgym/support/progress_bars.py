@@ -44,7 +44,7 @@ class FittedProgress(Progress):
         hidden: bool = False,
         speed_seconds: float = 30.0,
     ) -> None:
-        self._left = TimeRemainingColumn()
+        self._time_left = TimeRemainingColumn()
         self._screen, self._drawn_at = console, console.width
         self._lengths: tuple[int, ...] = ()
         # Drawn once by this already, so it comes last.
@@ -97,7 +97,7 @@ class FittedProgress(Progress):
             return f"took {_clock(task.finished_time)}"
         if task.total is None:
             return f"after {_clock(task.elapsed)}"
-        return f"left {self._left.render(task).plain.strip()}"
+        return f"left {self._time_left.render(task).plain.strip()}"
 
     def _take_back_wrapped_lines(self) -> None:
         """Erase rows that the terminal wrapped when it became narrower."""

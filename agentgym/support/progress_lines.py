@@ -101,13 +101,13 @@ class ProgressLines:
         place = f"{self._completed}/{self._total}"
         if self._total == 1:
             place = "done" if self._completed else ""
-        parts = (f"[{self._description}] {place}".rstrip(), *values, self._left(now))
+        parts = (f"[{self._description}] {place}".rstrip(), *values, self._time_left(now))
         self._write("  ".join(filter(None, parts)))
 
-    def _left(self, now: float) -> str:
+    def _time_left(self, now: float) -> str:
         """Write the time left, by the time that a part took so far."""
-        done = self._completed - self._first
-        if done <= 0 or self._total == 1:
+        completed = self._completed - self._first
+        if completed <= 0 or self._total == 1:
             return ""
-        left = (self._moved - self._began) / done * (self._total - self._completed)
-        return f"left {max(0.0, left - (now - self._moved)):.0f} s"
+        seconds_left = (self._moved - self._began) / completed * (self._total - self._completed)
+        return f"left {max(0.0, seconds_left - (now - self._moved)):.0f} s"

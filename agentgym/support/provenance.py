@@ -40,8 +40,8 @@ def machine() -> dict[str, Any]:
 
 def _git(source: Path, *arguments: str) -> str:
     command = ["git", "-C", str(source.parent), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
-    return done.stdout.strip()
+    process = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+    return process.stdout.strip()
 
 
 def _processor() -> str:

@@ -60,8 +60,8 @@ class Stream:
         pool = list(items)
         size = len(pool)
         for position in range(count):
-            other = position + self.below(size - position)
-            pool[position], pool[other] = pool[other], pool[position]
+            swap_index = position + self.below(size - position)
+            pool[position], pool[swap_index] = pool[swap_index], pool[position]
         return pool[:count]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:

@@ -24,7 +24,7 @@ _HARMLESS = frozenset("\n\t\u200c\u200d")
 """The harmless ones among them, which lay out text or join letters and emoji."""
 
 
-def printable(text: str, most: int | None = LONGEST) -> str:
+def printable(text: str, limit: int | None = LONGEST) -> str:
     """Return text that is safe to print on a terminal.
 
     Control characters are written as terminals do (``^[`` for escape), others that hide or turn the
@@ -32,12 +32,12 @@ def printable(text: str, most: int | None = LONGEST) -> str:
 
     Args:
         text: Any text.
-        most: Most characters; of a longer text the middle is left out, since messages and names say
-            what matters at their ends. None: all of it.
+        limit: Maximum number of characters. A longer text loses its middle, since messages and
+            names say what matters at their ends. None: no limit.
     """
     if not text.isprintable():
-        text = "".join(map(_shape, _cut(text, most).replace("\r\n", "\n")))
-    return _cut(text, most)
+        text = "".join(map(_shape, _cut(text, limit).replace("\r\n", "\n")))
+    return _cut(text, limit)
 
 
 def cell(text: str) -> Text:
@@ -81,9 +81,9 @@ def _shape(character: str) -> str:
     return f"^{chr(code ^ 0x40)}" if code < 0x20 or code == 0x7F else f"\u27e8U+{code:04X}\u27e9"
 
 
-def _cut(text: str, most: int | None) -> str:
-    if most is None or len(text) <= most:
+def _cut(text: str, limit: int | None) -> str:
+    if limit is None or len(text) <= limit:
         return text
-    tail = max(most - len(CUT), 0) // 3
-    head = max(most - len(CUT) - tail, 0)
+    tail = max(limit - len(CUT), 0) // 3
+    head = max(limit - len(CUT) - tail, 0)
     return text[:head] + CUT + text[len(text) - tail :]

@@ -195,7 +195,7 @@ def _required(kind: Any) -> Collection[str]:
 
 def _to_error(error: ValidationError, value: Any, where: str) -> ValueError:
     """Return the first error, with the place of the value."""
-    first, *others = error.errors()
+    first, *later_errors = error.errors()
     if first["type"] == "value_error":  # of the class itself
         raised: ValueError = first["ctx"]["error"]
         return raised
@@ -203,11 +203,15 @@ def _to_error(error: ValidationError, value: Any, where: str) -> ValueError:
     place = (where + path).removeprefix(".")
     if first["type"] == "missing":
         return DataError(f"expected the field {place!r}, but it is missing")
-    alternatives = [first, *(other for other in others if _path(other["loc"], value) == path)]
+    alternatives = [
+        first,
+        *(error_entry for error_entry in later_errors if _path(error_entry["loc"], value) == path),
+    ]
     expected = " or ".join(
         dict.fromkeys(
-            _EXPECTATIONS.get(other["type"]) or other["msg"].removeprefix("Input should be ")
-            for other in alternatives
+            _EXPECTATIONS.get(error_entry["type"])
+            or error_entry["msg"].removeprefix("Input should be ")
+            for error_entry in alternatives
         )
     )
     subject = repr(place) if place else "the top"

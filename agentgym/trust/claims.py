@@ -260,8 +260,8 @@ def _pairs(value: Any, name: str) -> list[tuple[str, Any]]:
         return [(str(key), part) for key, part in value.items()]
     pairs = []
     for text in _listed(value):
-        owner, dot, rest = str(text).partition(".")
+        owner, dot, name_part = str(text).partition(".")
         prefix = f"{owner}." if dot and "=" not in owner else ""
-        read = parse_pairs([rest if prefix else str(text)], f"`{name}`")
-        pairs += [(f"{prefix}{key}", part) for key, part in read.items()]
+        values = parse_pairs([name_part if prefix else str(text)], f"`{name}`")
+        pairs += [(f"{prefix}{key}", part) for key, part in values.items()]
     return pairs

@@ -133,46 +133,46 @@ UNKNOWN = CODE
 """Row of names that the table does not contain."""
 
 
-def _plain(names: str, prefix: str = "") -> dict[str, Entry]:
+def _plain_entries(names: str, prefix: str = "") -> dict[str, Entry]:
     return {f"{prefix}{name}": PLAIN for name in names.split()}
 
 
 BASE: Mapping[str, Entry] = {
-    **_plain("horizon split grammar expose_oracle worker_turns notes tries render_mode"),
+    **_plain_entries("horizon split grammar expose_oracle worker_turns notes tries render_mode"),
     "reward_hooks": Entry("code", lambda value: not value),
     "tasks": CODE,
 }
 """Arguments of every environment."""
-MAKE: Mapping[str, Entry] = _plain("max_episode_steps")
+MAKE: Mapping[str, Entry] = _plain_entries("max_episode_steps")
 """Arguments of ``gymnasium.make`` that records store."""
-_GENERATED = _plain("difficulty generator_seed reward expert")
-_IMPORTED = _plain("solved_at states_success") | dict.fromkeys(
+_GENERATED = _plain_entries("difficulty generator_seed reward expert")
+_IMPORTED = _plain_entries("solved_at states_success") | dict.fromkeys(
     ("world", "specs", "limits", "has_expert"), CODE
 )
-_SIZED = _plain("sizes") | _IMPORTED
+_SIZED = _plain_entries("sizes") | _IMPORTED
 
 ENVIRONMENTS: Mapping[str, EnvKind] = {
     "alfworld": EnvKind(
         arguments=_GENERATED
-        | _plain("task_types receptacles distractors ready hidden order human_goals engine")
-        | _plain("reward_scale show_admissible")
+        | _plain_entries("task_types receptacles distractors ready hidden order human_goals engine")
+        | _plain_entries("reward_scale show_admissible")
         | {"data": Entry("path", _among("ALFWORLD_DATA"))}
     ),
-    "babyai": EnvKind(arguments=_GENERATED | _plain("levels")),
+    "babyai": EnvKind(arguments=_GENERATED | _plain_entries("levels")),
     "database": EnvKind(
         arguments=_GENERATED
-        | _plain("max_rows max_observation_chars")
+        | _plain_entries("max_rows max_observation_chars")
         | {"data": PATH, "questions": PATH}
     ),
     "mathpython": EnvKind(
         arguments=_GENERATED
-        | _plain("seconds max_observation_chars answer timeout solved_at")
+        | _plain_entries("seconds max_observation_chars answer timeout solved_at")
         | {"data": PATH, "sandbox": SANDBOX}
     ),
     "search": EnvKind(
         arguments=_GENERATED
-        | _plain("size shared_corpus hops topk max_observation_chars index dialect")
-        | _plain("answer_attempts first_search on_error")
+        | _plain_entries("size shared_corpus hops topk max_observation_chars index dialect")
+        | _plain_entries("answer_attempts first_search on_error")
         | {
             "corpus": Entry("path", _among("generated")),
             "questions": PATH,
@@ -182,12 +182,12 @@ ENVIRONMENTS: Mapping[str, EnvKind] = {
     "service": EnvKind(arguments=_GENERATED | _plain("domain")),
     "shell": EnvKind(
         arguments=_GENERATED
-        | _plain("command_timeout max_observation_chars")
+        | _plain_entries("command_timeout max_observation_chars")
         | {"data": PATH, "image": Entry("address", _among("")), "sandbox": SANDBOX}
     ),
     "swe": EnvKind(
         arguments=_GENERATED
-        | _plain(
+        | _plain_entries(
             "hidden_tests command_timeout max_observation_chars grading_timeout skip_broken_rows"
         )
         | {
@@ -199,12 +199,12 @@ ENVIRONMENTS: Mapping[str, EnvKind] = {
         }
     ),
     "textcraft": EnvKind(
-        arguments=_GENERATED | _plain("depth distractors look_up") | {"data": PATH}
+        arguments=_GENERATED | _plain_entries("depth distractors look_up") | {"data": PATH}
     ),
     "textworld": EnvKind(
         arguments=_GENERATED
-        | _plain("challenge games engine brief description inventory show_admissible")
-        | _plain(  # parameters of the challenges
+        | _plain_entries("challenge games engine brief description inventory show_admissible")
+        | _plain_entries(  # parameters of the challenges
             "ambiguous_instructions blend_descriptions blend_instructions cook cut drop"
             " entity_numbering go goal held_out_foods include_adj level nb_objects"
             " nb_parallel_quests only_last_action open quest_breadth quest_depth quest_end"
@@ -216,8 +216,8 @@ ENVIRONMENTS: Mapping[str, EnvKind] = {
     ),
     "webshop": EnvKind(
         arguments=_GENERATED
-        | _plain("size num_products goal_mode human_goals goals_per_product split_mode")
-        | _plain("observation_mode results_per_page highlights show_score")
+        | _plain_entries("size num_products goal_mode human_goals goals_per_product split_mode")
+        | _plain_entries("observation_mode results_per_page highlights show_score")
         | {
             "data": PATH,
             "nouns": Entry("code", lambda value: value == "builtin" or _is_mapping(value)),
@@ -225,36 +225,40 @@ ENVIRONMENTS: Mapping[str, EnvKind] = {
         }
     ),
     "gem": EnvKind(arguments=_SIZED),
-    "gymnasium": EnvKind(Entry("code", ships_with_gymnasium), _SIZED | _plain("action_names")),
+    "gymnasium": EnvKind(
+        Entry("code", ships_with_gymnasium), _SIZED | _plain_entries("action_names")
+    ),
     "harbor": EnvKind(
         PATH,
         _IMPORTED
-        | _plain("background command_timeout deal")
+        | _plain_entries("background command_timeout deal")
         | {"sandbox": SANDBOX, "build": Entry("right", lambda value: value is False)},
     ),
-    "inspect": EnvKind(CODE, _IMPORTED | _plain("limit deal")),
-    "mcp": EnvKind(COMMAND, _SIZED | _plain("goal timeout") | {"reward": CODE}),
-    "openenv": EnvKind(ADDRESS, _SIZED | _plain("timeout action_field observation_field")),
+    "inspect": EnvKind(CODE, _IMPORTED | _plain_entries("limit deal")),
+    "mcp": EnvKind(COMMAND, _SIZED | _plain_entries("goal timeout") | {"reward": CODE}),
+    "openenv": EnvKind(ADDRESS, _SIZED | _plain_entries("timeout action_field observation_field")),
     "reasoning-gym": EnvKind(arguments=_SIZED),
-    "scienceworld": EnvKind(arguments=_IMPORTED | _plain("simplifications list_actions")),
+    "scienceworld": EnvKind(arguments=_IMPORTED | _plain_entries("simplifications list_actions")),
     "synth": EnvKind(
         Entry("path", _among("accounts", "lab", "warehouse")),
-        _plain("turns generator_seed sizes reward") | {"spec": CODE},
+        _plain_entries("turns generator_seed sizes reward") | {"spec": CODE},
     ),
     "textarena": EnvKind(arguments=_SIZED),
-    "verifiers": EnvKind(CODE, _IMPORTED | _plain("limit answer_field")),
+    "verifiers": EnvKind(CODE, _IMPORTED | _plain_entries("limit answer_field")),
 }
 """Families by short name, and environments of other projects by prefix."""
 TOOLS: Mapping[str, Entry] = {
-    **_plain("answer timeout solved_at"),
+    **_plain_entries("answer timeout solved_at"),
     **dict.fromkeys(("tools", "reward", "expert", "module", "name"), CODE),
 }
 """Arguments of environments made of tools (`agentgym.authoring.tools`)."""
 
 HOOKS: Mapping[str, Entry] = {
-    **_plain("potential invalid_action turn_cost repeat success_bonus tool_bonus progressive"),
-    **_plain("format retrieval_hit gold_evidence search_cost no_search_penalty"),
-    **_plain("calls forbidden needless characters"),
+    **_plain_entries(
+        "potential invalid_action turn_cost repeat success_bonus tool_bonus progressive"
+    ),
+    **_plain_entries("format retrieval_hit gold_evidence search_cost no_search_penalty"),
+    **_plain_entries("calls forbidden needless characters"),
     "machine": PATH,
     "judge": ADDRESS,
     "judge_mask": ADDRESS,
@@ -265,19 +269,27 @@ POLICIES: Mapping[str, Entry] = {"run": PATH, "hf": PATH}
 POLICY_NAMES = re.compile(r"random|oracle|demonstrator|chat|blind-[a-z-]+")
 """Bundled policies, which take precedence over a folder of the same name."""
 POLICY_ARGUMENTS: Mapping[str, Entry] = {
-    **_plain("checkpoint temperature top_p mismatch"),
-    **_plain("turn_tokens episode_tokens window history template_args system end_of_turn"),
+    **_plain_entries("checkpoint temperature top_p mismatch"),
+    **_plain_entries("turn_tokens episode_tokens window history template_args system end_of_turn"),
     "chat_template": Entry("path", _is_bundled_name),
     "agent": CODE,
 }
 """Options of policies."""
 
 EVALUATION: Mapping[str, Entry | SettingGroup] = {
-    **_plain("split num_tasks seed samples horizon grammar retry_failed failed scale model window"),
-    **_plain("max_tokens max_tokens_parameter temperature top_p sampling_seed stream extra"),
-    **_plain("invalid_reasons send_reasoning instructions timeout retries requests_per_minute"),
-    **_plain("price limit_tokens limit_cost limit_total_tokens limit_total_cost concurrency"),
-    **_plain("backend step_timeout shots end_after_invalid"),
+    **_plain_entries(
+        "split num_tasks seed samples horizon grammar retry_failed failed scale model window"
+    ),
+    **_plain_entries(
+        "max_tokens max_tokens_parameter temperature top_p sampling_seed stream extra"
+    ),
+    **_plain_entries(
+        "invalid_reasons send_reasoning instructions timeout retries requests_per_minute"
+    ),
+    **_plain_entries(
+        "price limit_tokens limit_cost limit_total_tokens limit_total_cost concurrency"
+    ),
+    **_plain_entries("backend step_timeout shots end_after_invalid"),
     "policy_kwargs": SettingGroup.POLICY_ARGUMENTS,
     "env_kwargs": SettingGroup.ENV_ARGUMENTS,
     "reward_hooks": SettingGroup.HOOKS,
@@ -293,9 +305,13 @@ EVALUATION: Mapping[str, Entry | SettingGroup] = {
 """Settings of an evaluation, in a suite."""
 
 TRAINING: Mapping[str, Entry | SettingGroup] = {
-    **_plain("steps horizon_every horizon_gate fit_horizon window temperature top_p backend"),
-    **_plain("workers step_timeout threads minutes budget quick template_args seed resume export"),
-    **_plain("hub_private name weight target_success shots grammar end_of_turn"),
+    **_plain_entries(
+        "steps horizon_every horizon_gate fit_horizon window temperature top_p backend"
+    ),
+    **_plain_entries(
+        "workers step_timeout threads minutes budget quick template_args seed resume export"
+    ),
+    **_plain_entries("hub_private name weight target_success shots grammar end_of_turn"),
     "chat_template": Entry("path", _is_bundled_name),
     "env": SettingGroup.ENVIRONMENTS,
     "envs": SettingGroup.ENVIRONMENTS,
@@ -313,14 +329,14 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
     "report_to": Entry("right", _among("none", "tensorboard")),
     "otel": Entry("right", lambda value: value is False),
     "push_to_hub": RIGHT,
-    **_plain(
+    **_plain_entries(
         "demonstrator demonstrations only_successes weights beta batch_size learning_rate"
         " max_steps rounds teacher round_tasks round_steps observation_weight copy_steps"
         " target_success eval_every eval_tasks save_every save_minutes",
         "sft.",
     ),
     "sft.episodes": PATH,
-    **_plain(
+    **_plain_entries(
         "groups num_generations minibatches num_iterations learning_rate warmup_steps turn_tokens"
         " episode_tokens max_grad_norm adam_beta2 success_bonus invalid_penalty price_rate"
         " turn_budget save_every save_minutes keep_checkpoints log_groups log_tokens"
@@ -329,23 +345,25 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
     ),
     "rl.sampler": OWN_PART,
     "rl.filters": OWN_PART,
-    **_plain("history end_after_invalid rank_timeout", "rollout."),
-    **_plain("r alpha dropout targets", "lora."),
-    **_plain("num_tasks greedy horizon every valid_tasks keep baselines baseline_steps", "eval."),
-    **_plain("hidden layers heads head_dim intermediate context rope_theta init", "tiny."),
-    **_plain(
+    **_plain_entries("history end_after_invalid rank_timeout", "rollout."),
+    **_plain_entries("r alpha dropout targets", "lora."),
+    **_plain_entries(
+        "num_tasks greedy horizon every valid_tasks keep baselines baseline_steps", "eval."
+    ),
+    **_plain_entries("hidden layers heads head_dim intermediate context rope_theta init", "tiny."),
+    **_plain_entries(
         "memory tensor_parallel max_length max_sequences sleep lora dtype eager seeded patience",
         "vllm.",
     ),
     "vllm.url": ADDRESS,
     "vllm.folder": PATH,
-    **_plain(
+    **_plain_entries(
         "on_alarm ignore usual_steps patience entropy entropy_rise clip_fraction kl kl_behaviour"
         " logp_gap zero_variance trained_fraction repeat invalid reward_spread grad_norm rollbacks"
         " learning_rate_factor reseed",
         "health.",
     ),
-    **_plain(
+    **_plain_entries(
         "precision checkpointing micro_tokens shared_prefixes logits_mib optimizer quantize",
         "memory.",
     ),

@@ -214,7 +214,7 @@ class Threads:
         self._slots = Slots(dict(enumerate(factories)))
         self._limits = limits
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._done: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._finished: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._waiting: dict[int, _Job] = {}
         self._threads: list[threading.Thread] = []
         self.description = self._slots.description
@@ -228,7 +228,7 @@ class Threads:
     def send(self, request: SlotRequest[Any, Any]) -> None:
         """Submit each slot to a thread."""
         for single in request.singles():
-            job = self._waiting[single.slots[0]] = _Job(single, self._done)
+            job = self._waiting[single.slots[0]] = _Job(single, self._finished)
             # Registered in _waiting first: a thread may finish the job before put() returns.
             self._jobs.put(job)
 
@@ -237,19 +237,21 @@ class Threads:
         until = float("inf") if timeout is None else time.monotonic() + timeout
         results: list[Received] = []
         while self._waiting and (wait_for_all or not results):
-            left = until - time.monotonic()
+            seconds_left = until - time.monotonic()
             try:
-                patience = min(self._patience(), left)
-                job = self._done.get(timeout=None if patience == float("inf") else max(0, patience))
+                patience = min(self._patience(), seconds_left)
+                job = self._finished.get(
+                    timeout=None if patience == float("inf") else max(0, patience)
+                )
             except queue.Empty:
                 results += self._overdue()
-                if left <= 0:
+                if seconds_left <= 0:
                     break
             else:
                 results += self._take(job)
         with suppress(queue.Empty):
             while self._waiting:
-                results += self._take(self._done.get_nowait())
+                results += self._take(self._finished.get_nowait())
         return results
 
     def abandon(self) -> None:

@@ -402,10 +402,12 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             raise ConfigurationError(f"expected {self.num_envs} seeds, got {len(seeds)}")
         if not isinstance(options, Mapping | None):
             raise ConfigurationError(f"expected reset options as a dict, got {options!r:.80}")
-        rest = dict(options or {})
-        slots = masked_slots(rest.pop("reset_mask", None), self.num_envs)
+        reset_options = dict(options or {})
+        slots = masked_slots(reset_options.pop("reset_mask", None), self.num_envs)
         infos: list[Mapping[str, Any] | None] = [None] * self.num_envs
-        results = self.reset_slots(slots, [seeds[slot] for slot in slots], [rest] * len(slots))
+        results = self.reset_slots(
+            slots, [seeds[slot] for slot in slots], [reset_options] * len(slots)
+        )
         for slot, (_, info) in zip(slots, results, strict=True):
             infos[slot] = info
         return self._observations, batch(infos)

@@ -48,7 +48,7 @@ class Exchange:
     def __init__(self, backend: Backend, num_envs: int) -> None:
         self.backend = backend
         self.episodes = [SlotEpisode() for _ in range(num_envs)]
-        self._open = True
+        self._is_open = True
         self._unanswered: dict[int, ResetArgs | str | EnvCall | SetAttribute] = {}
         self._restoring: dict[int, SlotSnapshot] = {}
         self._arrived: list[Received] = []
@@ -109,7 +109,7 @@ class Exchange:
         Raises:
             ConfigurationError: They do not.
         """
-        if not self._open:
+        if not self._is_open:
             raise ConfigurationError("expected an open vector environment, but it has been closed")
         if len(set(slots)) != len(slots) or (
             slots and not 0 <= min(slots) <= max(slots) < len(self.episodes)
@@ -296,7 +296,7 @@ class Exchange:
 
     def close(self) -> None:
         """Close the environments and stop the workers."""
-        self._open = False
+        self._is_open = False
         self.backend.close()
 
     @staticmethod

@@ -316,9 +316,9 @@ class Processes:
         while waiting:
             enough = not wait_for_all and (self._answered or self._results)
             # With at least one answer, do not wait for more, but take what has arrived.
-            left = 0.0 if enough else max(0.0, until - time.monotonic())
+            seconds_left = 0.0 if enough else max(0.0, until - time.monotonic())
             patience = [self._workers[number].patience() for number in waiting.values()]
-            limits = [p for p in (*patience, left) if p is not None and p != float("inf")]
+            limits = [p for p in (*patience, seconds_left) if p is not None and p != float("inf")]
             ready = set(wait(list(waiting), min(limits, default=None)))
             for connection, number in list(waiting.items()):
                 worker, share = self._workers[number], self._shares[number]
@@ -333,7 +333,7 @@ class Processes:
                 except WorkerLost as loss:
                     self._recover(number, loss)
                 del waiting[connection]
-            if not left or (self._answered and not wait_for_all):
+            if not seconds_left or (self._answered and not wait_for_all):
                 return
 
     def _settle(self) -> None:

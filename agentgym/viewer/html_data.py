@@ -62,7 +62,7 @@ class Chunks:
         self._lines: list[str] = []
         self._open_chars = 0
         self._chars = 0
-        self._plain: list[str] = []
+        self._plain_chunks: list[str] = []
         self._packed: list[str] = []
 
     def add(self, line: str) -> tuple[int, int]:
@@ -85,14 +85,14 @@ class Chunks:
             self._close()
         simple = self._chars <= SIMPLE_CHARS
         kind = PLAIN if simple else PACKED
-        for number, content in enumerate(self._plain if simple else self._packed):
+        for number, content in enumerate(self._plain_chunks if simple else self._packed):
             yield block(f"chunk-{number}", content, kind)
 
     def _close(self) -> None:
         text = "\n".join(self._lines)
         if self._chars <= SIMPLE_CHARS:
-            self._plain.append(text)
+            self._plain_chunks.append(text)
         else:
-            self._plain.clear()  # it will not be used any more
+            self._plain_chunks.clear()  # it will not be used any more
         self._packed.append(packed(text))
         self._lines, self._open_chars = [], 0

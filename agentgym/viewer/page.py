@@ -57,7 +57,7 @@ def render_page(runs: Sequence[RunFiles], *, max_episodes: int | None = None) ->
     if max_episodes is not None and max_episodes < 1:
         raise ConfigurationError(f"expected max_episodes of at least 1, got {max_episodes}")
     chunks, shared = Chunks(), _Shared()
-    rows = [_read(run, side, max_episodes, chunks, shared) for side, run in enumerate(runs)]
+    rows = [_read_files(run, side, max_episodes, chunks, shared) for side, run in enumerate(runs)]
     if len(rows) == 2:
         for first, second, by in pair_rows(*rows):
             rows[0][first].update(pair=second, paired_by=by)
@@ -84,7 +84,7 @@ class _Shared:
         return place
 
 
-def _read(
+def _read_files(
     run: RunFiles, side: int, limit: int | None, chunks: Chunks, shared: _Shared
 ) -> list[dict[str, Any]]:
     """Add the episodes of a run to the chunks, and return their rows."""

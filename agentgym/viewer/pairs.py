@@ -34,21 +34,21 @@ def pair_rows(first: Sequence[Row], second: Sequence[Row]) -> list[tuple[int, in
         ("seed", lambda row: (place(row), row["task"], row["seed"], _options(row["options"]))),
         ("task", lambda row: (place(row), row["task"])),
     )
-    left = [index for index, row in enumerate(first) if row["task"]]
-    right = [index for index, row in enumerate(second) if row["task"]]
+    first_indices = [index for index, row in enumerate(first) if row["task"]]
+    second_indices = [index for index, row in enumerate(second) if row["task"]]
     pairs: list[tuple[int, int, str]] = []
     for name, key in keys:
         waiting: dict[Hashable, deque[int]] = defaultdict(deque)
-        for index in right:
+        for index in second_indices:
             waiting[key(second[index])].append(index)
         matches = []
-        for index in left:
+        for index in first_indices:
             if queue := waiting[key(first[index])]:
                 matches.append((index, queue.popleft(), name))
         pairs += matches
         taken_left, taken_right = ({pair[side] for pair in matches} for side in (0, 1))
-        left = [index for index in left if index not in taken_left]
-        right = [index for index in right if index not in taken_right]
+        first_indices = [index for index in first_indices if index not in taken_left]
+        second_indices = [index for index in second_indices if index not in taken_right]
     return sorted(pairs)
 
 

@@ -53,7 +53,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Serv
         stack.callback(envs.close_all)
         stack.callback(tools.close_all)
         sessions = McpSessions(tools, "toy", ToyEnv(grammar="tool_call"))
-        boxes = LeasedBoxes(lambda config: pytest.fail("no box"), most=1, lease=60.0)
+        boxes = LeasedBoxes(lambda config: pytest.fail("no box"), max_boxes=1, lease=60.0)
         stack.callback(boxes.close)
         about = http_server.describe("toy", ToyEnv())
         yield {

@@ -140,17 +140,17 @@ class SynthEnv(TextEnv[SynthSession]):
 
     def _act(self, action: str) -> Outcome:
         session = self.session
-        before = self._potential()
+        old_potential = self._potential()
         answer = session.step(action, self.np_random)
         won = session.problem.reached(session.state)
-        done = self._potential()
+        potential = self._potential()
         return Outcome(
             answer.text,
-            reward=done - before if self.reward == "dense" else float(won),
+            reward=potential - old_potential if self.reward == "dense" else float(won),
             terminated=won,
             valid=answer.valid,
             success=won,
-            score=max(0.0, done),
+            score=max(0.0, potential),
         )
 
     def _admissible(self) -> Sequence[str]:

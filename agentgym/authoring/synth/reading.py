@@ -127,7 +127,9 @@ class Section:
                 raise self.wrong("", "names of lower-case letters, digits and _", key)
             yield key, self.section(key)
 
-    def items(self, key: str, read: Callable[[Section], Read], short: str) -> tuple[Read, ...]:
+    def items(
+        self, key: str, read_entry: Callable[[Section], Read], short: str
+    ) -> tuple[Read, ...]:
         """Take a list of mappings, or one; a text is a mapping of which only `short` is given."""
         entries = self.raw(key, [])
         if isinstance(entries, str | Mapping):
@@ -136,7 +138,7 @@ class Section:
             raise self.wrong(key, "a list", entries)
         place = ".".join(filter(None, (self.place, key)))
         return tuple(
-            read(
+            read_entry(
                 Section(
                     {short: entry} if isinstance(entry, str) else entry, self.file, f"{place}[{n}]"
                 )

@@ -56,12 +56,12 @@ class Solution:
         for _ in range(horizon):
             then: dict[State, float] = {}
             for state, weight in distribution.items():
-                for percent, after in self.next[state]:
+                for percent, next_state in self.next[state]:
                     share = weight * percent / 100
-                    if self.turns[after] == 0:
+                    if self.turns[next_state] == 0:
                         won += share
                     else:
-                        then[after] = then.get(after, 0.0) + share
+                        then[next_state] = then.get(next_state, 0.0) + share
             distribution = then
         return won
 
@@ -87,7 +87,7 @@ def solve(world: SynthWorld, begin: State, reached: Callable[[State], bool]) -> 
         if number in best:
             edge = best[number]
             solution.best[state] = edge[0]
-            solution.next[state] = tuple((p, states[after]) for p, after in edge[1])
+            solution.next[state] = tuple((p, states[next_state]) for p, next_state in edge[1])
     return solution
 
 
@@ -107,14 +107,14 @@ def _explore(
         for place, action in enumerate(world.actions):
             if not action.works(state):
                 continue
-            after = []
+            outcomes = []
             for percent, change, _ in action.results:
-                other = change(state)
-                if other not in number:
-                    number[other] = len(states)
-                    states.append(other)
-                after.append((percent, number[other]))
-            out.append((place, tuple(after)))
+                next_state = change(state)
+                if next_state not in number:
+                    number[next_state] = len(states)
+                    states.append(next_state)
+                outcomes.append((percent, number[next_state]))
+            out.append((place, tuple(outcomes)))
         if len(states) > MOST_STATES:
             raise TooManyStates(f"more than {MOST_STATES:,} states")
     return states, edges, goals
@@ -126,16 +126,16 @@ def _sure(edges: list[list[Edge]], goals: set[int]) -> tuple[set[int], list[int]
     while True:
         into: list[list[int]] = [[] for _ in edges]
         for state in sure:
-            for _, after in edges[state]:
-                if all(other in sure for _, other in after):
-                    for _, other in after:
+            for _, outcomes in edges[state]:
+                if all(next_state in sure for _, next_state in outcomes):
+                    for _, other in outcomes:
                         into[other].append(state)
         order, reached = sorted(goals), set(goals)
         for state in order:  # which grows
-            for before in into[state]:
-                if before not in reached:
-                    reached.add(before)
-                    order.append(before)
+            for predecessor in into[state]:
+                if predecessor not in reached:
+                    reached.add(predecessor)
+                    order.append(predecessor)
         if reached == sure:
             return sure, order
         sure = reached
@@ -146,7 +146,9 @@ def _values(
 ) -> tuple[dict[int, float], dict[int, Edge]]:
     """Return turns to the goal on average, and the best way out of each state."""
     usable = {
-        state: [edge for edge in edges[state] if all(other in sure for _, other in edge[1])]
+        state: [
+            edge for edge in edges[state] if all(next_state in sure for _, next_state in edge[1])
+        ]
         for state in order
         if state not in goals
     }
@@ -177,9 +179,9 @@ def _values(
 def _cost(state: int, edge: Edge, values: dict[int, float]) -> float:
     """Return the turns to the goal if an action is taken until it leads out of the state."""
     cost, leaves = 100.0, 100
-    for percent, other in edge[1]:
-        if other == state:
+    for percent, next_state in edge[1]:
+        if next_state == state:
             leaves -= percent
         else:
-            cost += percent * values[other]
+            cost += percent * values[next_state]
     return cost / leaves if leaves else float("inf")

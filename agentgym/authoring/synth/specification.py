@@ -159,11 +159,11 @@ def read(file: Path) -> Specification:
         DataError: It is missing or no specification; the message names the key.
     """
     stat = file.stat() if file.is_file() else None
-    return _read(file, stat and (stat.st_mtime_ns, stat.st_size))
+    return _read_file(file, stat and (stat.st_mtime_ns, stat.st_size))
 
 
 @lru_cache(maxsize=32)
-def _read(file: Path, changed: tuple[int, int] | None) -> Specification:
+def _read_file(file: Path, changed: tuple[int, int] | None) -> Specification:
     top = load(file)
     name = top.text("name")
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,39}", name):
@@ -187,7 +187,7 @@ def _read(file: Path, changed: tuple[int, int] | None) -> Specification:
         goal_count=tasks.span("goals", 1, 8, (1, 1)),
         turns=turns,
         horizon=tasks.number("horizon", turns[1], 1000, 2 * turns[1] + 4),
-        digest=hashlib.sha256(canonical_json(_plain(top)).encode()).hexdigest()[:16],
+        digest=hashlib.sha256(canonical_json(_plain_data(top)).encode()).hexdigest()[:16],
     )
     for section in (top, observe, tasks):
         section.end()
@@ -198,7 +198,7 @@ def _read(file: Path, changed: tuple[int, int] | None) -> Specification:
     return spec
 
 
-def _plain(top: Section) -> object:
+def _plain_data(top: Section) -> object:
     return {key: top.raw(key) for key in sorted(top.names())}
 
 

@@ -204,10 +204,12 @@ class SynthTasks(NumberedTasks[Problem]):
         state = bytearray()
         used: dict[str, set[int]] = {}
         for fact, _ in world.cells:
-            left = [v for v in world.domain(fact) if v not in used.setdefault(fact.name, set())]
-            if not left:
+            free_values = [
+                v for v in world.domain(fact) if v not in used.setdefault(fact.name, set())
+            ]
+            if not free_values:
                 return None
-            state.append(stream.choice(left))
+            state.append(stream.choice(free_values))
             if fact.distinct:
                 used[fact.name].add(state[-1])
         return bytes(state)
@@ -277,10 +279,10 @@ def _draw_goal(
     """Draw the entities of a goal; None if there are too few."""
     bindings: dict[str, str] = {}
     for name, kind in goal.variables.items():
-        left = [entity for entity in entities[kind] if entity not in bindings.values()]
-        if not left:
+        free_entities = [entity for entity in entities[kind] if entity not in bindings.values()]
+        if not free_entities:
             return None
-        bindings[name] = stream.choice(left)
+        bindings[name] = stream.choice(free_entities)
     return DrawnGoal(goal, bindings)
 
 
@@ -289,13 +291,13 @@ def _contradict(goals: list[DrawnGoal]) -> bool:
     values: dict[tuple[str, ...], str] = {}
     for drawn in goals:
         for fact in drawn.goal.want:
-            place, value = _plain(fact, drawn.bindings)
+            place, value = _plain_fact(fact, drawn.bindings)
             if place and values.setdefault(place, value) != value:
                 return True
     return False
 
 
-def _plain(fact: Equation, bindings: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+def _plain_fact(fact: Equation, bindings: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
     """Return which fact is to have which value, with an empty first part if that is not plain."""
     terms = (*fact.left.of, fact.right)
     if not fact.equal or any(isinstance(term, Application) for term in terms):

@@ -157,7 +157,7 @@ class SynthWorld:
         if all(isinstance(term, int) for term in of):
             return cells[name, tuple(of)]  # type: ignore[arg-type]
         readers = [_value_of(term) for term in of]
-        return lambda state: cells[name, tuple(read(state) for read in readers)]
+        return lambda state: cells[name, tuple(reader(state) for reader in readers)]
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -190,10 +190,10 @@ class SynthWorld:
         ]
 
         def change(state: State) -> State:
-            after = bytearray(state)
+            changed_state = bytearray(state)
             for place, value in pairs:
-                after[place(state)] = value(state)
-            return bytes(after)
+                changed_state[place(state)] = value(state)
+            return bytes(changed_state)
 
         return change
 

@@ -185,8 +185,8 @@ async def _limited(
     """Return the value or the error of a coroutine, and whether it took too long."""
     task = asyncio.ensure_future(_caught(awaitable))
     try:
-        done, _ = await asyncio.wait({task}, timeout=timeout)
-        if not done:
+        finished, _ = await asyncio.wait({task}, timeout=timeout)
+        if not finished:
             task.cancel()
             await asyncio.wait({task}, timeout=GRACE)
             return None, None, True

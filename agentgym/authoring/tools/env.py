@@ -167,11 +167,11 @@ class ToolEnv(TextEnv[ToolSet]):
         return canonical_json([self.task.id, calls])
 
     def _oracle_turns(self) -> int | Later[int | None] | None:
-        return None if self._expert is None else len(self._left())
+        return None if self._expert is None else len(self._calls_left())
 
     def _oracle_action(self) -> str | None:
-        left = self._left()
-        return left[0] if left else None
+        calls_left = self._calls_left()
+        return calls_left[0] if calls_left else None
 
     def _snapshot(self) -> Any:
         if self._caller.busy:
@@ -194,10 +194,10 @@ class ToolEnv(TextEnv[ToolSet]):
     def _free(self) -> None:
         """Let go of the tools of the last episode, and of a call that still runs."""
         self._caller.forget()
-        before, self._session = self._session, None
-        if before is not None:
+        session, self._session = self._session, None
+        if session is not None:
             with as_env_failure():
-                before.close()
+                session.close()
 
     def _finished(self, answer: str | None, text: str) -> Outcome | None:
         """End the episode if the reward does, or raises on what the policy did; None: it goes on.
@@ -263,7 +263,7 @@ class ToolEnv(TextEnv[ToolSet]):
             details={"reason": "", "failed": False},
         )
 
-    def _left(self) -> tuple[str, ...]:
+    def _calls_left(self) -> tuple[str, ...]:
         """Return the expert's calls that have not been made, in their order, as native text."""
         if self._expert is None:
             return ()
@@ -271,10 +271,10 @@ class ToolEnv(TextEnv[ToolSet]):
             with as_env_failure():
                 row = copy.deepcopy(dict(self.task.content))
                 self._solution = tuple(self._write_call(*call) for call in self._expert(row))
-        done = 0
+        matched = 0
         for key in self._call_keys:
-            done += done < len(self._solution) and key == self._solution[done][1]
-        return tuple(native for native, _ in self._solution[done:])
+            matched += matched < len(self._solution) and key == self._solution[matched][1]
+        return tuple(native for native, _ in self._solution[matched:])
 
     def _write_call(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
         """Write a call of the expert; return it as native text and as its key."""

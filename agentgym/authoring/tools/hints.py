@@ -23,9 +23,9 @@ KNOWN = "str, int, float, bool, Literal, Optional, and list and dict[str, ...] o
 def optional(hint: Any) -> tuple[Any, bool]:
     """Return the type without None, and whether None was part of it."""
     if get_origin(hint) in (Union, types.UnionType):
-        rest = [part for part in get_args(hint) if part is not type(None)]
-        if len(rest) == 1:
-            return rest[0], len(rest) < len(get_args(hint))
+        hints = [part for part in get_args(hint) if part is not type(None)]
+        if len(hints) == 1:
+            return hints[0], len(hints) < len(get_args(hint))
     return hint, False
 
 

@@ -51,19 +51,19 @@ def plain_schema(schema: object) -> dict[str, Any]:
     return _Reader(schema).read(schema, 0, ())
 
 
-def fields_of(plain: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def fields_of(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the fields of a plain schema of an object, and the names of those that it needs.
 
     Of several forms of the object each gives some fields; needed is what all of them need.
     """
     fields: dict[str, Any] = {}
-    forms = [option for option in plain.get("anyOf", ()) if "properties" in option]
+    forms = [option for option in keywords.get("anyOf", ()) if "properties" in option]
     for form in forms:
         fields |= form["properties"]
     shared = [set(form.get("required", ())) for form in forms]
-    needed = list(plain.get("required", ()))
+    needed = list(keywords.get("required", ()))
     needed += sorted(set.intersection(*shared) - set(needed)) if shared else []
-    return {**fields, **plain.get("properties", {})}, needed
+    return {**fields, **keywords.get("properties", {})}, needed
 
 
 def json_type(value: object) -> str:
@@ -98,14 +98,14 @@ class _Reader:
     """
 
     def __init__(self, root: object) -> None:
-        self._root, self._left = root, MOST_NODES
+        self._root, self._nodes_left = root, MOST_NODES
 
     def read(self, schema: object, depth: int, above: tuple[str, ...]) -> dict[str, Any]:
         """Return a part in plain form; ``above`` are the references that led to it."""
-        self._left -= 1
-        if not isinstance(schema, Mapping) or depth > DEPTH or self._left < 0:
+        self._nodes_left -= 1
+        if not isinstance(schema, Mapping) or depth > DEPTH or self._nodes_left < 0:
             return {}
-        plain = _read_keywords(schema)
+        keywords = _read_keywords(schema)
         parts = [self._referred(schema.get("$ref"), depth, above)]
         parts += [self.read(part, depth + 1, above) for part in _listed(schema, "allOf")]
         for key in ("anyOf", "oneOf"):
@@ -113,17 +113,17 @@ class _Reader:
             parts.append(_joined(options))
         properties = schema.get("properties")
         if isinstance(properties, Mapping):
-            plain["properties"] = {
+            keywords["properties"] = {
                 str(name): self.read(field, depth + 1, above) for name, field in properties.items()
             }
         for key in ("items", "additionalProperties"):
             if isinstance(schema.get(key), Mapping):
-                plain[key] = self.read(schema[key], depth + 1, above)
+                keywords[key] = self.read(schema[key], depth + 1, above)
         for part in parts:
-            plain = _merged(part, plain)
-        if "type" not in plain and "properties" in plain:
-            plain["type"] = "object"
-        return plain
+            keywords = _merged(part, keywords)
+        if "type" not in keywords and "properties" in keywords:
+            keywords["type"] = "object"
+        return keywords
 
     def _referred(self, reference: object, depth: int, above: tuple[str, ...]) -> dict[str, Any]:
         """Return what a reference leads to; of one that leads back to itself its type alone."""
@@ -153,7 +153,7 @@ class _Reader:
 
 def _read_keywords(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a schema says itself: type, values, required fields and constraints."""
-    plain: dict[str, Any] = {
+    keywords: dict[str, Any] = {
         key: schema[key]
         for key in _CONSTRAINTS
         if key in schema and not isinstance(schema[key], Mapping | list)
@@ -163,54 +163,54 @@ def _read_keywords(schema: Mapping[str, Any]) -> dict[str, Any]:
     json_types = [name for name in names if isinstance(name, str) and name in TYPES]
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(values, list) and values:
-        plain["enum"] = [value for value in values if value is not None]
-        kinds_of_values = {json_type(value) for value in plain["enum"]}
+        keywords["enum"] = [value for value in values if value is not None]
+        kinds_of_values = {json_type(value) for value in keywords["enum"]}
         json_types = json_types or sorted(kinds_of_values)
     if (
         "null" in names
         or schema.get(NULLABLE) is True
         or (isinstance(values, list) and None in values)
     ):
-        plain[NULLABLE] = True
-    if len(json_types) == 1 or "enum" not in plain:
-        plain |= _joined([{"type": name} for name in json_types])
-    if not plain.get("enum", True):
-        del plain["enum"]  # null alone
+        keywords[NULLABLE] = True
+    if len(json_types) == 1 or "enum" not in keywords:
+        keywords |= _joined([{"type": name} for name in json_types])
+    if not keywords.get("enum", True):
+        del keywords["enum"]  # null alone
     required = schema.get("required")
     if isinstance(required, list):
-        plain["required"] = [name for name in required if isinstance(name, str)]
-    return plain
+        keywords["required"] = [name for name in required if isinstance(name, str)]
+    return keywords
 
 
 def _joined(options: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return one schema of several alternatives."""
-    rest = [option for option in options if set(option) - {NULLABLE} or not option]
+    options_left = [option for option in options if set(option) - {NULLABLE} or not option]
     null = {NULLABLE: True} if any(option.get(NULLABLE) for option in options) else {}
-    if len(rest) == 1:
-        return {**rest[0], **null}
-    kinds = {option.get("type") for option in rest}
-    if not rest or None in kinds:
-        return {**({"anyOf": rest} if all(rest) and rest else {}), **null}
-    if all("enum" in option for option in rest) and len(kinds) == 1:
-        values = [value for option in rest for value in option["enum"]]
+    if len(options_left) == 1:
+        return {**options_left[0], **null}
+    kinds = {option.get("type") for option in options_left}
+    if not options_left or None in kinds:
+        return {**({"anyOf": options_left} if all(options_left) and options_left else {}), **null}
+    if all("enum" in option for option in options_left) and len(kinds) == 1:
+        values = [value for option in options_left for value in option["enum"]]
         distinct = {json.dumps(value, sort_keys=True): value for value in values}
         return {"type": kinds.pop(), "enum": [*distinct.values()], **null}
-    plain = not any("enum" in option for option in rest)
-    if plain and kinds <= {"integer", "number"}:
+    has_no_enum = not any("enum" in option for option in options_left)
+    if has_no_enum and kinds <= {"integer", "number"}:
         return {"type": "integer" if kinds == {"integer"} else "number", **null}
-    if plain and kinds in ({"string"}, {"boolean"}):
+    if has_no_enum and kinds in ({"string"}, {"boolean"}):
         return {"type": kinds.pop(), **null}
-    same = {"type": kinds.pop()} if len(kinds) == 1 else {}
-    return {**same, "anyOf": rest, **null}
+    kind_keyword = {"type": kinds.pop()} if len(kinds) == 1 else {}
+    return {**kind_keyword, "anyOf": options_left, **null}
 
 
-def _merged(part: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(part: Mapping[str, Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
     """Return two schemas that hold at once as one; the second has the last word."""
-    merged = {**part, **plain}
-    if "properties" in part and "properties" in plain:
-        merged["properties"] = {**part["properties"], **plain["properties"]}
-    if "required" in part and "required" in plain:
-        merged["required"] = list(dict.fromkeys((*part["required"], *plain["required"])))
+    merged = {**part, **keywords}
+    if "properties" in part and "properties" in keywords:
+        merged["properties"] = {**part["properties"], **keywords["properties"]}
+    if "required" in part and "required" in keywords:
+        merged["required"] = list(dict.fromkeys((*part["required"], *keywords["required"])))
     return merged
 
 

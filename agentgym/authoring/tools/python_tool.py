@@ -63,14 +63,14 @@ class PythonTool:
         box = self._started()
         try:
             box.write(SCRIPT, code.encode("utf-8", "replace"))
-            done = box.exec(self._command(), timeout=self._clock)
+            result = box.exec(self._command(), timeout=self._clock)
         except SandboxLost:
             raise
         except SandboxDied:
             # What a script kills is its own doing: it must not void the episode.
             box.reset()
             return "error: the script ended its sandbox, which was started anew"
-        return self._describe_result(done)
+        return self._describe_result(result)
 
     def snapshot(self) -> bytes | None:
         """Return the files of the episode."""
@@ -93,26 +93,26 @@ class PythonTool:
 
     def _command(self) -> str:
         """Return the command that runs the script within its processor time."""
-        most = math.ceil(self._seconds)
+        whole_seconds = math.ceil(self._seconds)
         # A second later the kernel kills what does not heed the signal.
-        bounds = f"ulimit -S -t {most}; ulimit -H -t {most + 1}"
+        bounds = f"ulimit -S -t {whole_seconds}; ulimit -H -t {whole_seconds + 1}"
         return f"{{ {bounds}; }} 2>/dev/null; exec {PYTHON} {SCRIPT}"
 
-    def _describe_result(self, done: ExecResult) -> str:
+    def _describe_result(self, result: ExecResult) -> str:
         """Return what is told of a script: its output, of a failure the end of it and why."""
-        if done.timed_out or done.exit_code in STOPPED:
-            output = bounded(done.text, self._longest)
+        if result.timed_out or result.exit_code in STOPPED:
+            output = bounded(result.text, self._longest)
             seconds = f"{self._seconds:g} seconds"
-            if done.timed_out:
+            if result.timed_out:
                 seconds = f"{self._clock:g} seconds by the clock"
             return f"{output}\nerror: the script took longer than {seconds}"
-        if done.exit_code == 0:
-            return bounded(done.text, self._longest) or SILENT
-        text = done.text
+        if result.exit_code == 0:
+            return bounded(result.text, self._longest) or SILENT
+        text = result.text
         if self._error_lines is not None:
             text = "\n".join(split_lines(text.rstrip("\n"))[-self._error_lines :])
             text = text[-self._longest :]
-        return f"{bounded(text, self._longest)}\nexit code {done.exit_code}"
+        return f"{bounded(text, self._longest)}\nexit code {result.exit_code}"
 
     def _started(self) -> Sandbox:
         """Return the sandbox of the episode.

@@ -49,10 +49,10 @@ def tool_tasks(
     if isinstance(source, TaskSet):
         return source
     if isinstance(source, Mapping):
-        named = {split: _read(rows, goal) for split, rows in source.items()}
+        named = {split: _read_rows(rows, goal) for split, rows in source.items()}
         _check_disjoint(named)
     else:
-        named = _dealt(_read(source, goal))
+        named = _dealt(_read_rows(source, goal))
     for split, rows in named.items():
         if not rows:
             raise ConfigurationError(f"expected a row or more for the split {split!r}, got none")
@@ -72,14 +72,14 @@ Read = dict[str, tuple[str, dict[str, Any]]]
 """Instruction and row by the row's hash."""
 
 
-def _read(source: Rows, goal: Goal) -> Read:
+def _read_rows(source: Rows, goal: Goal) -> Read:
     """Return the rows of a data set in their order."""
     if isinstance(source, str | Path):
         # The extra brings pyarrow, for parquet.
         places: Iterable[tuple[str, Any]] = read_records(Path(source).expanduser(), "search")
     else:
         places = ((f"row {number}", row) for number, row in enumerate(source))
-    read: Read = {}
+    row_read: Read = {}
     for place, row in places:
         if not isinstance(row, Mapping):
             raise ConfigurationError(f"expected {place} to be a mapping, got {row!r:.120}")
@@ -88,8 +88,8 @@ def _read(source: Rows, goal: Goal) -> Read:
         except (TypeError, ValueError) as error:
             raise ConfigurationError(f"expected {place} to be JSON: {error}") from error
         digest = _hash(text)[:16]
-        read[digest] = (_goal(row, goal, place), dict(row))
-    return read
+        row_read[digest] = (_goal(row, goal, place), dict(row))
+    return row_read
 
 
 def _goal(row: Row, goal: Goal, place: str) -> str:
@@ -126,8 +126,8 @@ def _dealt(rows: Read) -> dict[str, Read]:
         )
     dealt: dict[str, Read] = {split: {} for split in SPLITS}
     splits = row_splits.deal(places, HELD_OUT)
-    for split, (digest, read) in zip(splits, rows.items(), strict=True):
-        dealt[split][digest] = read
+    for split, (digest, split_rows) in zip(splits, rows.items(), strict=True):
+        dealt[split][digest] = split_rows
     return {split: members for split, members in dealt.items() if members}
 
 

@@ -142,17 +142,17 @@ def make_tool(
 
 def _arguments(schema: object) -> tuple[dict[str, Any], list[str]] | None:
     """Return the plain schemas of a tool's arguments, and which it needs; None: it names none."""
-    plain = plain_schema(schema)
+    plain_keywords = plain_schema(schema)
     schema_properties = schema.get("properties", {}) if isinstance(schema, Mapping) else None
     required = schema.get("required", []) if isinstance(schema, Mapping) else None
     if (
         not isinstance(schema_properties, Mapping)
         or not all(isinstance(part, Mapping | bool) for part in schema_properties.values())
         or not isinstance(required, list | tuple)
-        or plain.get("type", "object") != "object"
+        or plain_keywords.get("type", "object") != "object"
     ):
         return None
-    properties, needed = fields_of(plain)
+    properties, needed = fields_of(plain_keywords)
     if not all(name in properties for name in (*needed, *required)):
         return None
     return properties, needed
@@ -183,11 +183,11 @@ def _decoded(name: str, text: str, kinds: frozenset[str]) -> Any:
 
 def neutral_call(tool: ToolAction) -> str:
     """Write a call with plain values, to try whether a tool works where no call is known to."""
-    plain = {
+    neutral_schema = {
         "boolean": "false", "integer": "1", "number": "1", "array": "[]", "object": "{}", ANY: "1"
     }  # fmt: skip
     arguments = {
-        param.name: param.enum[0] if param.enum else plain.get(param.type, "a")
+        param.name: param.enum[0] if param.enum else neutral_schema.get(param.type, "a")
         for param in tool.spec.params
         if param.required
     }

@@ -174,7 +174,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
 
     def _act(self, action: str) -> Outcome:
         session = self.session
-        before = session.progress
+        potential_before = session.progress
         # Only the original engine can fail on a command, so only its state is kept.
         state = None if self.engine == "native" else session.snapshot()
         try:
@@ -186,7 +186,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
                 failure, action, session.step, partial(self._admissible_again, state)
             )
         progress = session.progress
-        gain = progress - before if self.reward == "dense" else float(won)
+        gain = progress - potential_before if self.reward == "dense" else float(won)
         return Outcome(
             self._format_observation(text, over=won),
             reward=self.reward_scale * gain,

@@ -83,11 +83,11 @@ class GameSession:
         Raises:
             EnvFailure: The original engine failed.
         """
-        session, before = self.native, self.native.state
+        session, old_state = self.native, self.native.state
         action = session.find(command)
         answer, _, won = session.act(action)
         if action is not None:
-            changed = session.state is not before
+            changed = session.state is not old_state
             for expert in self._experts:
                 expert.observe(session, action, command.strip(), changed)
         if self._original is not None:

@@ -72,7 +72,7 @@ class BabyAIEnv(TextEnv[GridSession]):
     # -- the contract of a family ---------------------------------------------------------------
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        self._open(task)
+        self._open_session(task)
         return self.session.opening()
 
     def _act(self, action: str) -> Outcome:
@@ -102,8 +102,8 @@ class BabyAIEnv(TextEnv[GridSession]):
 
     def _oracle_action(self) -> str | None:
         actions = self.session.actions
-        if left := self._oracle_turns():
-            return WORDS[self._plan[-left]] if self._plan else None
+        if turns_left := self._oracle_turns():
+            return WORDS[self._plan[-turns_left]] if self._plan else None
         if self._bot is None or not self._bot.knows(actions):
             self._bot = BotExpert(*self._tasks.problem(self.task))
         number = self._bot.action(actions)
@@ -113,12 +113,12 @@ class BabyAIEnv(TextEnv[GridSession]):
         return self.session.snapshot()
 
     def _restore(self, state: Any) -> None:
-        self._open(self.task)
+        self._open_session(self.task)
         self.session.restore(state)
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _open(self, task: Task) -> None:
+    def _open_session(self, task: Task) -> None:
         """Begin a level."""
         mission = self._tasks.problem(task)
         self._session = GridSession(*mission)

@@ -154,8 +154,8 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
 
     def _state(self) -> str:
         # The executed actions only: hidden facts must not enter the state key.
-        done = [[step.action, step.argument] for step in self.session.steps]
-        return f"{self.task.id} {done!r}"
+        steps = [[step.action, step.argument] for step in self.session.steps]
+        return f"{self.task.id} {steps!r}"
 
     def _oracle_turns(self) -> int | Later[int | None] | None:
         session = self.session
@@ -184,5 +184,5 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _open(self, task: Task) -> DatabaseSession:
+    def _open_session(self, task: Task) -> DatabaseSession:
         return DatabaseSession(self._tasks.problem(task), self._max_rows, self._max_chars)

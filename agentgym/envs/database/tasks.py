@@ -75,10 +75,10 @@ def open_tasks(
                 f"about, got questions={questions!r:.80} alone"
             )
         return _generated(config, seed, expert)
-    return ListedTasks(*_read(data, questions), describe, plan_length(expert), KEPT)
+    return ListedTasks(*_read_problems(data, questions), describe, plan_length(expert), KEPT)
 
 
-def _read(
+def _read_problems(
     data: Tables, questions: str | os.PathLike[str] | None
 ) -> tuple[str, Mapping[str, tuple[Problem, ...]]]:
     """Return the name and the problems of data of the user's own."""

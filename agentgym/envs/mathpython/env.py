@@ -116,8 +116,8 @@ class MathPythonEnv(ToolEnv):
             return ()
         numbers = list(dict.fromkeys(_NUMBER.findall(self.task.goal)))[:MOST_OFFERED]
         calls = [
-            f"{CALCULATOR}[{left} {sign} {right.strip('-')}]"
-            for left, right in itertools.pairwise(numbers)
+            f"{CALCULATOR}[{smaller} {sign} {larger.strip('-')}]"
+            for smaller, larger in itertools.pairwise(numbers)
             for sign in "+-*"
         ]
         results = _NUMBER.findall(self._calls[-1].answer)[-1:] if self._calls else []

@@ -180,8 +180,8 @@ class SearchEnv(SessionEnv[SearchSession]):
     def _state(self) -> str:
         # Only the policy's queries and answers: from a hash of hidden facts, a policy could confirm
         # guesses by comparing hashes.
-        now = self.session.state
-        return f"{self.task.id} {[search.query for search in now.searches]!r} {now.answers!r}"
+        state = self.session.state
+        return f"{self.task.id} {[search.query for search in state.searches]!r} {state.answers!r}"
 
     def _oracle_turns(self) -> int | Later[int | None]:
         session = self.session

@@ -160,15 +160,15 @@ class QuestionTasks(NumberedTasks[Question]):
         }
 
 
-def generated_sizes(most: int, shared: bool) -> dict[str, int]:
+def generated_sizes(limit: int, shared: bool) -> dict[str, int]:
     """Return how many questions each split has, of as many as there are about a universe.
 
     If all splits are about one universe, they share them, a tenth each for ``valid`` and ``test``.
     """
     if not shared:
-        return {split: min(count, most) for split, count in SIZES.items()}
-    held_out = {split: min(SIZES[split], most // 10) for split in SPLITS[1:]}
-    return {"train": min(SIZES["train"], most - sum(held_out.values())), **held_out}
+        return {split: min(count, limit) for split, count in SIZES.items()}
+    held_out = {split: min(SIZES[split], limit // 10) for split in SPLITS[1:]}
+    return {"train": min(SIZES["train"], limit - sum(held_out.values())), **held_out}
 
 
 class GeneratedQuestions(QuestionTasks):

@@ -164,6 +164,6 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
     def _turns(self, problem: Problem, steps: Sequence[ShellStep]) -> int | None:
         return len(self._expert.plan(problem, steps)) or None
 
-    def _open(self, task: Task) -> ShellSession:
+    def _open_session(self, task: Task) -> ShellSession:
         problem = self._tasks.problem(task)
         return ShellSession(problem, self._sandbox, float(self._seconds), self._max_chars)

@@ -35,9 +35,9 @@ class Hunk:
 class FileDiff:
     """The part of a diff that changes one file."""
 
-    before: str
+    old_path: str
     """Path before the change; empty for a new file."""
-    after: str
+    new_path: str
     """Path after the change; empty for a deleted file."""
     hunks: list[Hunk] = field(default_factory=list)
     """The changes, in the order of the file."""
@@ -65,20 +65,20 @@ def read_diff(text: str, *, binary: bool = False) -> list[FileDiff]:
         elif line.startswith(("Binary files ", "GIT binary patch")) and not binary:
             raise DataError(f"expected a diff of text files, got {line.strip()!r:.200}")
         elif line.startswith(("rename from ", "copy from ")):
-            diffs[-1].before = _name(line.split(" ", 2)[2])
+            diffs[-1].old_path = _name(line.split(" ", 2)[2])
         elif line.startswith(("rename to ", "copy to ")):
-            diffs[-1].after = _name(line.split(" ", 2)[2])
+            diffs[-1].new_path = _name(line.split(" ", 2)[2])
         elif line.startswith("new file mode"):
-            diffs[-1].before = ""
+            diffs[-1].old_path = ""
         elif line.startswith("deleted file mode"):
-            diffs[-1].after = ""
+            diffs[-1].new_path = ""
         elif line.startswith("--- ") and at < len(lines) and lines[at].startswith("+++ "):
             paths = _path(line[4:]), _path(lines[at][4:])
             at += 1
             if not diffs or diffs[-1].hunks or not _git_opened(diffs[-1], paths):
                 diffs.append(FileDiff(*paths))
             else:
-                diffs[-1].before, diffs[-1].after = paths
+                diffs[-1].old_path, diffs[-1].new_path = paths
         elif line.startswith("@@ "):
             if not diffs:
                 raise DataError(f"expected the name of a file before {line.strip()!r:.80}")
@@ -112,16 +112,16 @@ def apply_diff(text: str, files: Files) -> dict[str, bytes | None]:
     result: dict[str, bytes | None] = {}
     for diff in read_diff(text):
         content = ""
-        if diff.before:
-            data = result[diff.before] if diff.before in result else files(diff.before)
+        if diff.old_path:
+            data = result[diff.old_path] if diff.old_path in result else files(diff.old_path)
             if data is None:
-                raise DataError(f"expected the file {diff.before} that the diff changes")
+                raise DataError(f"expected the file {diff.old_path} that the diff changes")
             content = data.decode("utf-8", "surrogateescape")
         changed = apply_hunks(diff, content)
-        if diff.before and diff.before != diff.after:
-            result[diff.before] = None
-        if diff.after:
-            result[diff.after] = changed.encode("utf-8", "surrogateescape")
+        if diff.old_path and diff.old_path != diff.new_path:
+            result[diff.old_path] = None
+        if diff.new_path:
+            result[diff.new_path] = changed.encode("utf-8", "surrogateescape")
     return result
 
 
@@ -145,8 +145,8 @@ def apply_hunks(diff: FileDiff, content: str) -> str:
             new = () if at is None else _in_line_ends_of(lines[at : at + len(hunk.old)], hunk)
         if at is None:
             raise DataError(
-                f"expected line {hunk.start + 1} of {diff.before or diff.after} to be as the diff "
-                f"says, {''.join(hunk.old)[:80]!r}: it is made for other files"
+                f"expected line {hunk.start + 1} of {diff.old_path or diff.new_path} to be as the "
+                f"diff says, {''.join(hunk.old)[:80]!r}: it is made for other files"
             )
         lines[at : at + len(hunk.old)] = new
         shift = at - hunk.start + len(hunk.new) - len(hunk.old)
@@ -175,23 +175,23 @@ def _git_paths(line: str) -> tuple[str, str]:
     Unquoted names may contain spaces, so the line alone is ambiguous. The paths are equal unless
     the file is renamed or copied, and then a later line names both.
     """
-    rest = line[len("diff --git ") :].rstrip("\r\n")
-    old, behind = read_name(rest)
+    paths_text = line[len("diff --git ") :].rstrip("\r\n")
+    old, behind = read_name(paths_text)
     if behind:  # the first is quoted, and the second may be
         return _without_prefix(old), _path(behind.removeprefix(" "))
-    half = len(rest) // 2
-    if rest[half : half + 1] == " " and rest[2:half] == rest[half + 3 :]:
-        return rest[2:half], rest[half + 3 :]
-    old, quote, new = rest.partition(' "b/')
+    half = len(paths_text) // 2
+    if paths_text[half : half + 1] == " " and paths_text[2:half] == paths_text[half + 3 :]:
+        return paths_text[2:half], paths_text[half + 3 :]
+    old, quote, new = paths_text.partition(' "b/')
     if quote:  # the second alone is quoted
         return _path(old), _path(f'"b/{new}')
-    old, _, new = rest.partition(" b/")
+    old, _, new = paths_text.partition(" b/")
     return _path(old), new
 
 
 def _git_opened(diff: FileDiff, paths: tuple[str, str]) -> bool:
     """Return whether these paths belong to the last ``diff --git`` line."""
-    return bool({diff.before, diff.after} & {path for path in paths if path})
+    return bool({diff.old_path, diff.new_path} & {path for path in paths if path})
 
 
 def _read_hunk(lines: list[str], at: int, diff: FileDiff) -> int:
@@ -199,13 +199,13 @@ def _read_hunk(lines: list[str], at: int, diff: FileDiff) -> int:
     head = _HUNK.match(lines[at])
     if head is None:
         raise DataError(f"expected a hunk such as '@@ -1,3 +1,4 @@', got {lines[at]!r:.80}")
-    start, size, _, other = (int(number or 1) for number in head.groups("1"))
+    start, size, _, new_size = (int(number or 1) for number in head.groups("1"))
     size = int(head[2]) if head[2] is not None else 1
-    other = int(head[4]) if head[4] is not None else 1
+    new_size = int(head[4]) if head[4] is not None else 1
     old: list[str] = []
     new: list[str] = []
     at += 1
-    while at < len(lines) and (len(old) < size or len(new) < other or lines[at][0] == "\\"):
+    while at < len(lines) and (len(old) < size or len(new) < new_size or lines[at][0] == "\\"):
         sign, line = lines[at][0], lines[at][1:]
         if sign == "\\":  # "\ No newline at end of file" refers to the line before it
             previous = lines[at - 1][0]
@@ -223,10 +223,10 @@ def _read_hunk(lines: list[str], at: int, diff: FileDiff) -> int:
         else:
             break
         at += 1
-    if (len(old), len(new)) != (size, other):
+    if (len(old), len(new)) != (size, new_size):
         raise DataError(
-            f"expected a hunk of {size} old and {other} new lines in {diff.after or diff.before}, "
-            f"got {len(old)} and {len(new)}"
+            f"expected a hunk of {size} old and {new_size} new lines in "
+            f"{diff.new_path or diff.old_path}, got {len(old)} and {len(new)}"
         )
     diff.hunks.append(Hunk(max(0, start - 1) if size else start, tuple(old), tuple(new)))
     return at

@@ -37,25 +37,25 @@ def apply_edits(content: bytes, edits: Iterable[Edit]) -> bytes:
     return b"".join((*pieces, content[at:]))
 
 
-def edited_files(read: Callable[[str], bytes], edits: Sequence[Edit]) -> dict[str, bytes]:
+def edited_files(read_file: Callable[[str], bytes], edits: Sequence[Edit]) -> dict[str, bytes]:
     """Return the new content of every edited file, by path.
 
     Args:
-        read: Returns the content of the file at a path, without the edits.
+        read_file: Returns the content of the file at a path, without the edits.
         edits: Edits of any number of files.
 
     Raises:
         DataError: An edit does not match its file.
     """
     return {
-        path: apply_edits(read(path), [edit for edit in edits if edit.path == path])
+        path: apply_edits(read_file(path), [edit for edit in edits if edit.path == path])
         for path in sorted({edit.path for edit in edits})
     }
 
 
-def edits_between(path: str, before: bytes, after: bytes) -> tuple[Edit, ...]:
-    """Return the edits, by whole lines, that turn ``before`` into ``after``."""
-    old, new = (split_lines(side.decode(), keep_ends=True) for side in (before, after))
+def edits_between(path: str, old_content: bytes, new_content: bytes) -> tuple[Edit, ...]:
+    """Return the edits, by whole lines, that turn ``old_content`` into ``new_content``."""
+    old, new = (split_lines(side.decode(), keep_ends=True) for side in (old_content, new_content))
     starts = [0]
     for line in old:
         starts.append(starts[-1] + len(line.encode()))
@@ -67,19 +67,19 @@ def edits_between(path: str, before: bytes, after: bytes) -> tuple[Edit, ...]:
     )
 
 
-def write_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
+def write_diff(old_files: Mapping[str, bytes], new_files: Mapping[str, bytes]) -> str:
     """Return the unified diff, as git writes it, that turns one set of files into another.
 
     Args:
-        before: Content by path; a path that is not in ``after`` is deleted.
-        after: Content by path; a path that is not in ``before`` is created.
+        old_files: Content by path; a path that is not in ``new_files`` is deleted.
+        new_files: Content by path; a path that is not in ``old_files`` is created.
 
     Returns:
         The diff, without files that are not UTF-8 text.
     """
     parts = []
-    for path in sorted({*before, *after}):
-        old, new = before.get(path), after.get(path)
+    for path in sorted({*old_files, *new_files}):
+        old, new = old_files.get(path), new_files.get(path)
         if old != new:
             parts += _file_diff(path, old, new)
     return "".join(parts)
@@ -88,7 +88,9 @@ def write_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
 def _file_diff(path: str, old: bytes | None, new: bytes | None) -> list[str]:
     """Return the lines of the diff of one file."""
     try:
-        before, after = (split_lines((side or b"").decode(), keep_ends=True) for side in (old, new))
+        old_lines, new_lines = (
+            split_lines((side or b"").decode(), keep_ends=True) for side in (old, new)
+        )
     except UnicodeDecodeError:
         return []
     names = write_name(f"a/{path}"), write_name(f"b/{path}")
@@ -98,7 +100,7 @@ def _file_diff(path: str, old: bytes | None, new: bytes | None) -> list[str]:
     if new is None:
         lines.append("deleted file mode 100644\n")
     names = NOWHERE if old is None else names[0], NOWHERE if new is None else names[1]
-    for line in difflib.unified_diff(before, after, *names):
+    for line in difflib.unified_diff(old_lines, new_lines, *names):
         ended = line.endswith("\n")
         lines.append(line if ended else line + "\n\\ No newline at end of file\n")
     return lines

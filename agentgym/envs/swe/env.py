@@ -163,13 +163,13 @@ class SWEEnv(SessionEnv[SWESession]):
         return self._session.start(self.turns_left)
 
     def _act(self, action: str) -> Outcome:
-        session, before = self.session, self.session.state.potential
+        session, old_potential = self.session, self.session.state.potential
         try:
             command = self.language.command(action)
         except CommandFault as fault:
             return self._misread(action, f"invalid: {fault}")
         turn = session.act(command, self.turns_left - 1)
-        return self._outcome(turn, before)
+        return self._outcome(turn, old_potential)
 
     def _misread(self, action: str, problem: str) -> Outcome:
         session = self.session
@@ -183,8 +183,8 @@ class SWEEnv(SessionEnv[SWESession]):
         return Later(_admissible_texts, self.session.instance, self.turns_left)
 
     def _state(self) -> str:
-        now = self.session.state
-        return f"{self.task.id} {now.digest} {now.edits.ignored!r} {now.over}"
+        state = self.session.state
+        return f"{self.task.id} {state.digest} {state.edits.ignored!r} {state.over}"
 
     def _oracle_turns(self) -> int | Later[int | None]:
         session = self.session
@@ -244,12 +244,12 @@ class SWEEnv(SessionEnv[SWESession]):
             self._session.close()
         return SWESession(self.tasks.problem(task), self._boxes, self._grader, self.rules)
 
-    def _outcome(self, turn: SWETurn, before: float) -> Outcome:
+    def _outcome(self, turn: SWETurn, old_potential: float) -> Outcome:
         """Return the outcome of a turn, with its reward."""
         session = self.session
-        over, success, now = session.state.over, session.solved, session.state.potential
-        reward = now - before if self.reward == "dense" else float(success)
-        score = float(success) if over and success else now
+        over, success, potential = session.state.over, session.solved, session.state.potential
+        reward = potential - old_potential if self.reward == "dense" else float(success)
+        score = float(success) if over and success else potential
         reason = StopReason.SUCCESS if success else StopReason.FAILURE
         return Outcome(
             turn.observation,

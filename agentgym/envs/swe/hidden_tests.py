@@ -49,8 +49,8 @@ def _pieces(
         elif isinstance(node, ast.ClassDef):
             inner = f"{prefix}{node.name}::"
             cut = [child for child in node.body if _name(child, inner) in names]
-            left = [child for child in node.body if child not in cut and not _is_text(child)]
-            if cut and not left:
+            remaining = [child for child in node.body if child not in cut and not _is_text(child)]
+            if cut and not remaining:
                 yield _lines(source, node)
             else:
                 yield from _pieces(source, node.body, inner, names)

@@ -97,7 +97,7 @@ class Boxes:
                 and no other SandboxDied: no command of an agent can have caused it.
         """
         try:
-            return self._open(instance, grading)
+            return self._open_box(instance, grading)
         except SandboxDied as error:
             raise SandboxLost(f"expected a box for {instance.id}, got: {error}") from error
 
@@ -147,7 +147,7 @@ class Boxes:
                     box.write(_locate_file(path), content)
                 yield box, _locate_file
 
-    def _open(self, instance: Instance, grading: bool) -> Sandbox:
+    def _open_box(self, instance: Instance, grading: bool) -> Sandbox:
         """Start a box as `open` does, without translating errors."""
         source = instance.source
         if isinstance(source, FolderSource):
@@ -342,7 +342,7 @@ def apply_in_box(box: Sandbox, diff: str, purpose: str) -> None:
     paths = {
         path
         for file_diff in read_diff(diff, binary=True)
-        for path in (file_diff.before, file_diff.after)
+        for path in (file_diff.old_path, file_diff.new_path)
     }
     files = sorted(filter(None, paths))
     leavings = [f"{file}{end}" for file in files for end in ("", ".rej", ".orig")]

@@ -71,8 +71,8 @@ class ParsedSource:
             return None
         closing = _CLOSING.match(gap)
         skipped = closing.end() if closing else 0
-        rest = gap[skipped:]
-        operator = rest[: len(rest) - len(_trailing(rest))]
+        gap_tail = gap[skipped:]
+        operator = gap_tail[: len(gap_tail) - len(_trailing(gap_tail))]
         return (begin + skipped, operator.decode()) if operator else None
 
     def own_lines(self, node: ast.stmt) -> tuple[int, int] | None:
@@ -83,8 +83,8 @@ class ParsedSource:
         """
         begin, end = self.line_start(self.start(node)), self.line_end(self.end(node))
         indent = self.content[begin : self.start(node)]
-        rest = self.content[self.end(node) : end].strip()
-        if indent.strip() or (rest and not rest.startswith(b"#")):
+        line_tail = self.content[self.end(node) : end].strip()
+        if indent.strip() or (line_tail and not line_tail.startswith(b"#")):
             return None
         while begin:
             above = self.line_start(begin - 1)

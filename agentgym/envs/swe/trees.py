@@ -180,11 +180,11 @@ def _run(git: str, arguments: tuple[str, ...], folder: Path) -> None:
         **{f"GIT_{role}_NAME": "maintainer" for role in ("AUTHOR", "COMMITTER")},
         **{f"GIT_{role}_EMAIL": "maintainer@localhost" for role in ("AUTHOR", "COMMITTER")},
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [git, *arguments], cwd=folder, env=variables, capture_output=True, timeout=60
     )
-    if done.returncode:
-        reason = done.stderr.decode("utf-8", "replace").strip()
+    if process.returncode:
+        reason = process.stderr.decode("utf-8", "replace").strip()
         raise EnvFailure(
             f"expected git {' '.join(arguments)} to make a repository, got {reason!r:.300}"
         )

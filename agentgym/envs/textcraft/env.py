@@ -114,11 +114,11 @@ class TextCraftEnv(TextEnv[CraftSession]):
     # -- the contract of a family ---------------------------------------------------------------
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        self._open(task)
+        self._open_session(task)
         return self.session.world.opening()
 
     def _act(self, action: str) -> Outcome:
-        before = self._potential()
+        old_potential = self._potential()
         answer = self.session.step(action)
         for expert in dict.fromkeys((self._shortest, self._expert)):
             if answer.won:
@@ -128,7 +128,7 @@ class TextCraftEnv(TextEnv[CraftSession]):
         progress = self._potential()
         return Outcome(
             answer.text,
-            reward=progress - before if self.reward == "dense" else float(answer.won),
+            reward=progress - old_potential if self.reward == "dense" else float(answer.won),
             terminated=answer.won,
             valid=answer.valid,
             success=answer.won,
@@ -158,7 +158,7 @@ class TextCraftEnv(TextEnv[CraftSession]):
         return self.session.snapshot(), self._shortest.snapshot(), self._expert.snapshot()
 
     def _restore(self, state: Any) -> None:
-        self._open(self.task)
+        self._open_session(self.task)
         carried, shortest, plan = state
         self.session.restore(carried)
         self._shortest.restore(shortest)
@@ -166,7 +166,7 @@ class TextCraftEnv(TextEnv[CraftSession]):
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _open(self, task: Task) -> None:
+    def _open_session(self, task: Task) -> None:
         """Begin a world with nothing in hand."""
         world = self._tasks.problem(task)
         self._session = CraftSession(world, self._look_up)

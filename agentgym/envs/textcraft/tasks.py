@@ -130,8 +130,8 @@ class OfficialTasks(CraftTasks):
                 drawn = stream.sample(uses, min(USES, len(uses)))
                 distractors.update((str(distractor), distractor) for distractor in drawn)
         lines = {str(recipe) for recipe in needed}
-        left = [recipe for line, recipe in distractors.items() if line not in lines]
-        sampled = stream.sample(left, min(self._distractors, len(left)))
+        unused = [recipe for line, recipe in distractors.items() if line not in lines]
+        sampled = stream.sample(unused, min(self._distractors, len(unused)))
         return CraftWorld(self.book, goal, tuple(stream.shuffled([*needed, *sampled])))
 
 
@@ -163,8 +163,8 @@ def open_tasks(
             f"expected no {', '.join(unexpected)} with data=, since published recipes are fixed; "
             "leave data= out for generated ones"
         )
-    most = integer(changes.get("distractors", DISTRACTORS), "distractors", 0, 1000)
-    return OfficialTasks(data, most, seed)
+    limit = integer(changes.get("distractors", DISTRACTORS), "distractors", 0, 1000)
+    return OfficialTasks(data, limit, seed)
 
 
 @lru_cache(maxsize=16)

@@ -53,7 +53,7 @@ NOT_ADMISSIBLE = (
 _LOOKS = ("look", "l")
 """Commands that ask for the room's description."""
 
-_FORKED = ("_plan", "_left", "_script", "_phi", "_value", "_typed", "_cook")
+_FORKED = ("_plan", "_turns_left", "_script", "_phi", "_value", "_typed", "_cook")
 """Attributes of an episode that a snapshot contains, besides the state of the game."""
 
 
@@ -157,7 +157,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
         self._process: StoryProcess | None = None
         self._playing = ""
         self._plan = 1
-        self._left: int | None = None
+        self._turns_left: int | None = None
         self._script: tuple[str, ...] | None = None
         self._phi = self._value = 0.0
         self._typed: tuple[str, ...] = ()
@@ -186,8 +186,8 @@ class TextWorldEnv(SessionEnv[GameSession]):
         # Some games (cooking with slots) have no policy, only commands that win from the start.
         self._script = None if plan else self._tasks.plan(task)
         plan = plan if self._script is None else self._script
-        self._left = None if plan is None else len(plan)
-        self._plan = max(1, self._left or 0)
+        self._turns_left = None if plan is None else len(plan)
+        self._plan = max(1, self._turns_left or 0)
         self._phi = self._value = 0.0
         self._typed, self._cook = (), None
         return self._observation_of(self._room_named(intro))
@@ -215,9 +215,11 @@ class TextWorldEnv(SessionEnv[GameSession]):
         self._typed += (command.text,)
         self._cook = self._cook[1:] if self._cook and self._cook[0] == command.text else None
         plan = self._expert_plan()
-        self._left = None if plan is None else len(plan)
-        status = Status(turn.score, session.max_score, self._left, self._plan, turn.won, turn.lost)
-        before = self._value
+        self._turns_left = None if plan is None else len(plan)
+        status = Status(
+            turn.score, session.max_score, self._turns_left, self._plan, turn.won, turn.lost
+        )
+        old_value = self._value
         self._phi = potential(status, self._phi)
         self._value = value(self.reward, status, self._phi)
         ended = turn.won or turn.lost
@@ -225,7 +227,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
         details["reason"] = "" if turn.valid else NOT_ADMISSIBLE
         return Outcome(
             turn.text if ended else self._observation_of(self._room_named(turn.text, command.text)),
-            reward=self._value - before,
+            reward=self._value - old_value,
             terminated=ended,
             valid=turn.valid,
             success=turn.won,
@@ -246,12 +248,12 @@ class TextWorldEnv(SessionEnv[GameSession]):
         return f"{self.task.id}\n{self.session.state_text()}"
 
     def _oracle_turns(self) -> int | None:
-        if self._left and self._tasks.hesitates(self.task):
-            return 2 * self._left - self.turn % 2
+        if self._turns_left and self._tasks.hesitates(self.task):
+            return 2 * self._turns_left - self.turn % 2
         if self.expert == "guessing":
-            left = len(self._cooking())
-            return left if left < guessing.LONGEST else None
-        return self._left
+            turns = len(self._cooking())
+            return turns if turns < guessing.LONGEST else None
+        return self._turns_left
 
     def _oracle_action(self) -> str | None:
         return next(iter(self._expert_plan() or ()), None)
@@ -333,29 +335,31 @@ class TextWorldEnv(SessionEnv[GameSession]):
         """Open a task's game, unless it is open already."""
         if self._session is None or self._playing != task.id:
             self._leave()
-            self._session = self._open(task)
+            self._session = self._open_session(task)
             self._playing = task.id
         return self._session
 
     def _continue(self, task: Task, state: Any) -> None:
         """Bring a task's game into a state; after a failure the game is unchanged."""
-        before = self._session
-        session = before if before and self._playing == task.id else self._open(task)
-        then = before.snapshot() if before else None
+        old_session = self._session
+        session = (
+            old_session if old_session and self._playing == task.id else self._open_session(task)
+        )
+        then = old_session.snapshot() if old_session else None
         try:
             session.restore(state)
         # An interrupt counts, too: a game left half restored would answer for another state.
         except BaseException:
-            if session is not before:
+            if session is not old_session:
                 session.close()
-            if before:
-                before.restore(then)
+            if old_session:
+                old_session.restore(then)
             raise
-        if session is not before:
+        if session is not old_session:
             self._leave()
         self._session, self._playing = session, task.id
 
-    def _open(self, task: Task) -> GameSession:
+    def _open_session(self, task: Task) -> GameSession:
         """Start the engine on a task's game."""
         # Imported here, as making an environment should be quick, and one engine is enough.
         if self.engine == "inform7" and self._tasks.foreign:

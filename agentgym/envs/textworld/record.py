@@ -44,9 +44,9 @@ class ActionRecord(NamedTuple):
 
     name: str
     """Name of the rule."""
-    before: Sequence[int]
+    preconditions: Sequence[int]
     """Conditions."""
-    after: Sequence[int]
+    postconditions: Sequence[int]
     """What holds in place of them afterwards."""
     command: str | None = None
     """Command with entities in braces; None where not said."""
@@ -100,7 +100,7 @@ class Record:
     """Every action of a walkthrough."""
     quests: Sequence[QuestRecord]
     """The quests."""
-    rest: Mapping[str, Any]
+    other_keys: Mapping[str, Any]
     """The other entries of the JSON."""
     knowledge: Mapping[str, Any]
     """The knowledge base, which games share."""
@@ -156,7 +156,7 @@ class Record:
             "infos": self.infos,
             "actions": self.actions,
             "quests": self.quests,
-            "rest": self.rest,
+            "rest": self.other_keys,
         }
 
     @cached_property
@@ -172,7 +172,7 @@ class Record:
     def json(self) -> dict[str, Any]:
         """Write the JSON, which the caller owns but for the knowledge base."""
         return {
-            **copy.deepcopy(dict(self.rest)),
+            **copy.deepcopy(dict(self.other_keys)),
             "world": self._facts(range(self.start)),
             "infos": [[info.id, copy.deepcopy(info._asdict())] for info in self.infos],
             "quests": [
@@ -204,17 +204,20 @@ class Record:
             {entity for number in event.condition for entity in self.facts[number][1:]}
         )
         happened = [{"name": entity, "type": self.kinds[entity]} for entity in involved]
-        after = [*self._facts(event.condition), {"name": "event", "arguments": happened}]
+        postconditions = [*self._facts(event.condition), {"name": "event", "arguments": happened}]
         return {
             "commands": list(event.commands),
             "actions": [self._action(self.actions[number]) for number in event.actions],
-            "condition": _action_json("trigger", holds, after),
+            "condition": _action_json("trigger", holds, postconditions),
         }
 
     def _action(self, action: ActionRecord) -> dict[str, Any]:
         """Write an action as JSON."""
-        before, after = self._facts(action.before), self._facts(action.after)
-        return _action_json(action.name, before, after, *action[3:])
+        preconditions, postconditions = (
+            self._facts(action.preconditions),
+            self._facts(action.postconditions),
+        )
+        return _action_json(action.name, preconditions, postconditions, *action[3:])
 
 
 @lru_cache(maxsize=1 << 14)  # games of one setting share most facts, which are few and small
@@ -233,15 +236,15 @@ def not_a_game(error: Exception) -> DataError:
 
 def _action_json(
     name: str,
-    before: list[dict[str, Any]],
-    after: list[dict[str, Any]],
+    preconditions: list[dict[str, Any]],
+    postconditions: list[dict[str, Any]],
     command: str | None = None,
     undone_by: str | None = None,
     undo: str | None = None,
 ) -> dict[str, Any]:
     """Write an action as JSON."""
     return {
-        "name": name, "preconditions": before, "postconditions": after,
+        "name": name, "preconditions": preconditions, "postconditions": postconditions,
         "command_template": command, "reverse_name": undone_by, "reverse_command_template": undo,
     }  # fmt: skip
 
@@ -264,9 +267,16 @@ class _Reader:
             infos.append(
                 EntityInfo(key, kind, *[info.get(field) for field in EntityInfo._fields[2:]])
             )
-        rest = {key: value for key, value in game.items() if key not in _TABLES}
+        other_keys = {key: value for key, value in game.items() if key not in _TABLES}
         self.record = Record(
-            [*self._numbers], start, infos, self._actions, quests, rest, game["KB"], self._kinds
+            [*self._numbers],
+            start,
+            infos,
+            self._actions,
+            quests,
+            other_keys,
+            game["KB"],
+            self._kinds,
         )
 
     def _facts(self, items: Iterable[_Data]) -> list[int]:

@@ -48,16 +48,16 @@ def progress(status: Status) -> float:
     return _exact(min(max(share, 0.0), 1.0))
 
 
-def potential(status: Status, before: float = 0.0) -> float:
+def potential(status: Status, previous_potential: float = 0.0) -> float:
     """Return the value of mode ``dense``: the share of the plan that has been carried out.
 
-    It is below 0 when more is left than at the start. ``before`` is the potential of the state
-    before, to which a game without a plan cannot add.
+    It is below 0 when more is left than at the start. ``previous_potential`` is the potential of
+    the state before, to which a game without a plan cannot add.
     """
     if status.won:
         return 1.0
     if status.lost or status.remaining is None:
-        return min(before, 0.0)
+        return min(previous_potential, 0.0)
     return _exact(1.0 - status.remaining / status.initial)
 
 

@@ -59,16 +59,16 @@ def read_command(text: str) -> SanitisedCommand:
     characters and accents become plain; other letters become tildes, so that an unknown
     word stays one; all other characters become spaces.
     """
-    lines = map(_printable, _plain(text[:READ_LENGTH]).splitlines())
+    lines = map(_printable, _plain_text(text[:READ_LENGTH]).splitlines())
     sentences = [part.strip(_EDGES) for line in lines for part in _SENTENCE_END.split(line)]
-    command, *rest = [*filter(None, sentences)] or [""]
-    ignored = ". ".join(rest)
+    command, *commands = [*filter(None, sentences)] or [""]
+    ignored = ". ".join(commands)
     return SanitisedCommand(command[:MAX_COMMAND].rstrip(_EDGES), ignored, _refuse(command))
 
 
 def plain(text: str) -> str:
     """Return one line of text in the characters of a command, as :func:`read_command` does."""
-    return _printable(_plain(text))
+    return _printable(_plain_text(text))
 
 
 def typable(name: str) -> bool:
@@ -79,7 +79,7 @@ def typable(name: str) -> bool:
     )
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Decompose to compatible plain characters and drop the accents.
 
     What a character decomposes to may be a backslash or a stop, so this comes first.

@@ -165,7 +165,7 @@ class WebShopEnv(SessionEnv[ShopSession]):
         return self._page()
 
     def _act(self, action: str) -> Outcome:
-        command = self._read(action)
+        command = self._read_command(action)
         if command is None or command.argument.strip() == commands.BLANK:
             return self._refused(commands.UNREADABLE)
         if command.name == "search":
@@ -241,7 +241,7 @@ class WebShopEnv(SessionEnv[ShopSession]):
         shared, visit = self._shared, self.visit
         return ShopSession(shared.shop, shared.goal(task), visit.page_size, visit.reward)
 
-    def _read(self, action: str) -> ShopCommand | None:
+    def _read_command(self, action: str) -> ShopCommand | None:
         """Read an action as the original does, or forgivingly where its words need not be kept."""
         if self._original:
             command = commands.official(action)
@@ -261,13 +261,13 @@ class WebShopEnv(SessionEnv[ShopSession]):
     def _click_compact(self, name: str) -> Outcome:
         """Click what a short name of the compact mode stands for."""
         session = self.session
-        before = session.state.page
+        old_page = session.state.page
         full = compact.resolve(session, name)
-        past_end = before == RESULTS and full == NEXT and not compact.more(session)
+        past_end = old_page == RESULTS and full == NEXT and not compact.more(session)
         if full is None or past_end or not session.click(full):
             label = one_line(name) if full is None else full
             return self._refused(commands.refusal(session, label))
-        return self._outcome(compact.answer(session, before, full, self.visit.highlights))
+        return self._outcome(compact.answer(session, old_page, full, self.visit.highlights))
 
     def _refused(self, reason: str) -> Outcome:
         """Answer an action that changes nothing, with the page where the original shows it."""

@@ -58,9 +58,9 @@ def _left_out_rows(report: ReportData) -> str:
     rows = report.left_out_rows
     if not rows:
         return ""
-    rest = f"; and {len(rows) - NAMED:,} more" if len(rows) > NAMED else ""
+    remark = f"; and {len(rows) - NAMED:,} more" if len(rows) > NAMED else ""
     are = "row is" if len(rows) == 1 else "rows are"
-    return f"{len(rows):,} {are} left out of the data set: {'; '.join(rows[:NAMED])}{rest}"
+    return f"{len(rows):,} {are} left out of the data set: {'; '.join(rows[:NAMED])}{remark}"
 
 
 def _cut(report: ReportData) -> str:

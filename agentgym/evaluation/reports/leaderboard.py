@@ -319,7 +319,7 @@ def _distinctions(names: Sequence[str], facts: Sequence[Mapping[str, Any]]) -> l
     distinctions: list[str] = []
     counts = Counter[tuple[str, str]]()
     for index, name in enumerate(names):
-        alike = [facts[other] for other, other_name in enumerate(names) if other_name == name]
+        alike = [facts[position] for position, other_name in enumerate(names) if other_name == name]
         difference = ", ".join(
             f"{key}={value!s:.60}"
             for key, value in facts[index].items()

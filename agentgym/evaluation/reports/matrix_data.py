@@ -143,7 +143,7 @@ class MatrixData:
                 (row, entry, figure) for row, entry in cells if (figure := self.figure(entry))
             ]
             for row, entry, figure in candidates:
-                highs = [other.high for rival, _, other in candidates if rival is not row]
+                highs = [value.high for rival, _, value in candidates if rival is not row]
                 above = all(_below(high, figure.low) for high in highs)
                 if highs and above and not (entry and entry.incomplete):
                     winners[index] = row

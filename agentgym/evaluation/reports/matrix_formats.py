@@ -63,7 +63,9 @@ def to_table(matrix: MatrixData) -> Table:
     for name in matrix.header:
         table.add_column(Text(printable(name)), justify="right", overflow="fold")
     for row in matrix.rows:
-        cells = (Text(_plain(cell), "bold" if cell.best else "") for cell in _cells(matrix, row))
+        cells = (
+            Text(_plain_text(cell), "bold" if cell.best else "") for cell in _cells(matrix, row)
+        )
         table.add_row(Text(printable(row.policy)), *cells, end_section=_last_model(matrix, row))
     return table
 
@@ -72,7 +74,7 @@ def to_markdown(matrix: MatrixData) -> str:
     """Return the matrix as a Markdown table, with its notes."""
 
     def format_cell(cell: Cell) -> str:
-        return f"**{_plain(cell)}**" if cell.best else _plain(cell)
+        return f"**{_plain_text(cell)}**" if cell.best else _plain_text(cell)
 
     lines = [[f"{matrix.value}, %", *map(inline, matrix.header)]]
     lines.append(["---", *["---:"] * len(matrix.header)])
@@ -86,7 +88,7 @@ def to_html(matrix: MatrixData) -> str:
     """Return the matrix as a table for a notebook."""
 
     def format_cell(cell: Cell) -> str:
-        return f"<b>{_plain(cell)}</b>" if cell.best else _plain(cell)
+        return f"<b>{_plain_text(cell)}</b>" if cell.best else _plain_text(cell)
 
     head = "".join(f"<th>{html(name)}</th>" for name in matrix.header)
     body = ""
@@ -144,9 +146,10 @@ def latex(text: str) -> str:
     """
     flat = " ".join(printable(text).split())
     pieces = []
-    for character, after in zip(flat, f"{flat[1:]} ", strict=True):
+    for character, next_character in zip(flat, f"{flat[1:]} ", strict=True):
         pieces.append(_latex_character(character))
-        if character == after and character in "-'":  # LaTeX joins "--" and "''" to one character
+        # LaTeX joins "--" and "''" to one character.
+        if character == next_character and character in "-'":
             pieces.append("{}")
     return "".join(pieces)
 
@@ -168,7 +171,7 @@ def _latex_row(cells: Sequence[str]) -> str:
     return f"{' & '.join(cells)} \\\\"
 
 
-def _plain(cell: Cell) -> str:
+def _plain_text(cell: Cell) -> str:
     return f"{cell.value}{_behind(cell)}{' †' if cell.incomplete else ''}"
 
 
@@ -198,8 +201,8 @@ def _cells(matrix: MatrixData, row: MatrixRow) -> list[Cell]:
 
 def _last_model(matrix: MatrixData, row: MatrixRow) -> bool:
     """Return whether the reference policies begin below a row."""
-    after = matrix.rows[matrix.rows.index(row) + 1 :]
-    return not row.yardstick and bool(after) and after[0].yardstick
+    later_rows = matrix.rows[matrix.rows.index(row) + 1 :]
+    return not row.yardstick and bool(later_rows) and later_rows[0].yardstick
 
 
 def _notes(matrix: MatrixData) -> list[str]:

@@ -139,13 +139,13 @@ def check_drawable(path: str | Path | None) -> None:
     require("matplotlib", "notebooks")
 
 
-def short(text: str, most: int) -> str:
+def short(text: str, limit: int) -> str:
     """Shorten text to one line by cutting its middle, because long names differ at their ends."""
     flat = _flat(text)
-    if len(flat) <= most:
+    if len(flat) <= limit:
         return flat
-    tail = max((most - 1) // 2, 1)
-    return f"{flat[: most - 1 - tail]}…{flat[-tail:]}"
+    tail = max((limit - 1) // 2, 1)
+    return f"{flat[: limit - 1 - tail]}…{flat[-tail:]}"
 
 
 def _flat(text: str) -> str:
@@ -268,10 +268,10 @@ class _Page:
         for column, (quantity, colour) in enumerate(COLOURS.items()):
             self._say(quantity, self._column(column), color=colour, weight="bold")
         if scaled:
-            right = self._column(0) + self._size + 0.1
+            right_edge = self._column(0) + self._size + 0.1
             for name, colour in MARKS.items():
-                self._say(f"| {name}", right, color=colour, size=8, weight="bold")
-                right += _width(f"| {name}") + 0.1
+                self._say(f"| {name}", right_edge, color=colour, size=8, weight="bold")
+                right_edge += _width(f"| {name}") + 0.1
         self._say_episodes("episodes", size=8)
         self._below -= HEADER
 
@@ -340,10 +340,10 @@ def _row_height(labels: Sequence[str]) -> float:
 def _fitted(text: str, inches: float, **style: Any) -> str:
     """Shorten text that is wider than ``inches``."""
     flat = _flat(text)
-    most = len(flat)
-    if most <= 3 or _width(flat, **style) <= inches:
+    longest = len(flat)
+    if longest <= 3 or _width(flat, **style) <= inches:
         return flat
-    lengths = range(3, most)
+    lengths = range(3, longest)
     wide = bisect_right(lengths, inches, key=lambda length: _width(short(flat, length), **style))
     return short(flat, lengths[max(wide - 1, 0)])
 

@@ -220,8 +220,8 @@ class TrainingComparison:
 
     def _settings(self) -> Iterator[list[str]]:
         for name, values in self.differing.items():
-            before, after = (f"{value!s:.60}" for value in values)
-            yield [name, "", "", f"{before} and {after}", ""]
+            old_value, new_value = (f"{value!s:.60}" for value in values)
+            yield [name, "", "", f"{old_value} and {new_value}", ""]
 
 
 def compare_trainings(
@@ -284,13 +284,13 @@ def _shared_panels(runs: Sequence[TrainingRun]) -> dict[str, tuple[str, str]]:
     Raises:
         ConfigurationError: They differ.
     """
-    first, *rest = runs
+    first, *later_runs = runs
     panels = _panels(first)
-    for other in rest:
-        if (other_panels := _panels(other)) != panels:
+    for later_run in later_runs:
+        if (other_panels := _panels(later_run)) != panels:
             raise ConfigurationError(
                 "expected trainings evaluated on the same held-out tasks, so these cannot be "
-                f"compared: {first.path} has {_panels_in_words(panels)}, {other.path} has "
+                f"compared: {first.path} has {_panels_in_words(panels)}, {later_run.path} has "
                 f"{_panels_in_words(other_panels)}; give both the same --env, --env-kwargs and "
                 "--eval.num-tasks, or play both with agentgym eval --policy RUN --out FOLDER"
             )
@@ -343,10 +343,10 @@ def _difference(
 ) -> TrainingDifference:
     """Compare a figure over seeds if there are enough that differ, else over tasks."""
     pairs = [(first[seed], second[seed]) for seed in first if seed in second]
-    by_seed = [_mean(before) - _mean(after) for before, after in _columns(pairs, value)]
+    by_seed = [_mean(base) - _mean(changed) for base, changed in _columns(pairs, value)]
     over_seeds = mean_over_trainings(by_seed, (-1.0, 1.0))
     if over_seeds:
-        sides = [before for before, _ in pairs], [after for _, after in pairs]
+        sides = [base for base, _ in pairs], [changed for _, changed in pairs]
     else:
         sides = [*first.values()], [*second.values()]
     means = [_task_means(runs, value) for runs in sides]

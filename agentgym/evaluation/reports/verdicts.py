@@ -30,15 +30,15 @@ def direction(interval: Sequence[float] | None) -> int:
     return int(low > 0) - int(high < 0)
 
 
-def relation(score: int, success: int, other: str) -> str:
+def relation(score: int, success: int, rival: str) -> str:
     """Describe how a policy compares with another, such as ``does better than the warm start``.
 
     Args:
         score: `direction` of the difference in score.
         success: `direction` of the difference in success.
-        other: Name of the other policy.
+        rival: Name of the other policy.
     """
-    return _RELATIONS[score, success].format(other)
+    return _RELATIONS[score, success].format(rival)
 
 
 def signed(mean: float, interval: Sequence[float] | None) -> str:

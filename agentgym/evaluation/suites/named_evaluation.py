@@ -248,8 +248,8 @@ class NamedEvaluation:
         terms = self.terms(env)
         if terms.tasks is not None:
             return len(terms.tasks)
-        most = env.tasks.size(terms.split)
-        return most if terms.num_tasks is None else min(terms.num_tasks, most)
+        task_count = env.tasks.size(terms.split)
+        return task_count if terms.num_tasks is None else min(terms.num_tasks, task_count)
 
     @property
     def _num_tasks(self) -> int | EllipsisType:

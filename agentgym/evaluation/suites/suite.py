@@ -144,10 +144,10 @@ def check_suite(suite: Suite) -> None:
 
 def usual_folder(suite: Suite) -> Path | None:
     """Return the default folder of a suite; None if it has only reference policies."""
-    first, *rest = suite.evaluations
+    first, *later_evaluations = suite.evaluations
     if not any(evaluation.model for evaluation in suite.evaluations):
         return None
-    if not rest:
+    if not later_evaluations:
         return RUNS / f"eval-{first.name}"
     return RUNS / folder_name(
         ["eval", suite.title], [evaluation.identity for evaluation in suite.evaluations]
@@ -170,7 +170,7 @@ class _Playing:
         self._failures: dict[str, AgentGymError] = {}
         if self._out and self._out.exists():
             check_no_link_leads_out(self._out)
-        self._before = reports_before(self._out) if self._out else {}
+        self._old_reports = reports_before(self._out) if self._out else {}
 
     def result(self) -> SuiteResult:
         """Return the results so far."""
@@ -211,7 +211,7 @@ class _Playing:
             tokens -= sum(sum(report.tokens[kind] for kind in READ_WRITTEN) for report in reports)
         if cost is not None:
             cost -= sum(report.cost or 0.0 for report in reports)
-        if any(left is not None and left <= 0 for left in (tokens, cost)):
+        if any(amount_left is not None and amount_left <= 0 for amount_left in (tokens, cost)):
             raise EvaluationFailed(
                 "expected the limit on all episodes together to be higher, because earlier "
                 "evaluations used it up: raise `total_limits`, and run the same command again"
@@ -232,15 +232,15 @@ class _Playing:
         """Add a report to the table, and write it."""
         self._reports[evaluation.name] = report
         # After each evaluation, so that a suite killed after hours leaves a table.
-        self.write({*self._before, *self._reports})
+        self.write({*self._old_reports, *self._reports})
 
     def write(self, names: Collection[str]) -> None:
         """Write the table of the reports with these names, from this session and earlier ones."""
         if not self._out or not self._reports:
             return
         order = dict.fromkeys(
-            (*(evaluation.name for evaluation in self._suite.evaluations), *self._before)
+            (*(evaluation.name for evaluation in self._suite.evaluations), *self._old_reports)
         )
-        reports = {**self._before, **self._reports}
+        reports = {**self._old_reports, **self._reports}
         rows = {name: reports[name] for name in order if name in reports and name in names}
         write_leaderboard(self._out, Leaderboard([*rows.values()]), [*rows])

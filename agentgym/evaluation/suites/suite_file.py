@@ -134,7 +134,7 @@ def read_suite(suite: str | Path | Settings, overrides: Settings = NOTHING) -> S
 
 
 def _claims(
-    rest: Settings, envs: Sequence[Settings], policies: Sequence[Settings], overrides: Settings
+    settings: Settings, envs: Sequence[Settings], policies: Sequence[Settings], overrides: Settings
 ) -> Iterator[Claim]:
     """Yield the claims of a suite's file, except for settings that a flag replaces."""
     typed = _merged(overrides)
@@ -143,20 +143,20 @@ def _claims(
         for policy in policies:
             yield from policy_claims(policy["policy"])
             yield from setting_claims(
-                _left_to_the_file(_merged(rest, env, policy), typed), EVALUATION, [env["env"]]
+                _left_to_the_file(_merged(settings, env, policy), typed), EVALUATION, [env["env"]]
             )
 
 
 def _left_to_the_file(settings: Settings, typed: Settings) -> dict[str, Any]:
     """Return the settings that no flag replaces; ``PAIRS`` are compared name by name."""
-    left: dict[str, Any] = {}
+    kept_settings: dict[str, Any] = {}
     for name, value in settings.items():
         if name in PAIRS and isinstance(value, Mapping):
             replaced = typed.get(name) or {}
-            left[name] = {key: part for key, part in value.items() if key not in replaced}
+            kept_settings[name] = {key: part for key, part in value.items() if key not in replaced}
         elif name not in (*typed, "env", "policy"):
-            left[name] = value
-    return left
+            kept_settings[name] = value
+    return kept_settings
 
 
 def _check_different(evaluations: Mapping[str, NamedEvaluation], where: str) -> None:
@@ -230,9 +230,9 @@ def _merged(*settings: Settings) -> dict[str, Any]:
             if name in PAIRS and isinstance(value, str | list | tuple):
                 texts = [value] if isinstance(value, str) else [str(part) for part in value]
                 value = parse_pairs(texts, f"`{name}`")
-            before = merged.get(name)
-            if isinstance(before, Mapping) and isinstance(value, Mapping):
-                value = {**before, **value}
+            old_value = merged.get(name)
+            if isinstance(old_value, Mapping) and isinstance(value, Mapping):
+                value = {**old_value, **value}
             merged[name] = value
     return merged
 
@@ -240,7 +240,7 @@ def _merged(*settings: Settings) -> dict[str, Any]:
 def _settings(merged: Settings, where: str) -> EvaluationSettings:
     """Read the settings of an evaluation; None counts as left out."""
     data = {
-        name: _plain(name, value, where)
+        name: _plain_value(name, value, where)
         for name, value in merged.items()
         if name in KNOWN and value is not None
     }
@@ -250,7 +250,7 @@ def _settings(merged: Settings, where: str) -> EvaluationSettings:
         raise ConfigurationError(f"{error} ({where})") from error
 
 
-def _plain(name: str, value: Any, where: str) -> Any:
+def _plain_value(name: str, value: Any, where: str) -> Any:
     """Convert a value of YAML to the setting's type: an int to float, or a number to a name."""
     if name in PAIRS and isinstance(value, Mapping):
         return [f"{key}={_json(part, f'{name}.{key}', where)}" for key, part in value.items()]

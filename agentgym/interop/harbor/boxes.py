@@ -123,24 +123,24 @@ def carry(source: Sandbox, target: Sandbox, path: str, left: Sequence[str] = ())
         raise OSError(f"expected at most {LARGEST_TRANSFER:,} bytes at {path}, got more")
     # The folder itself may be mounted; what it holds goes.
     target.exec(f"rm -rf {where} 2> /dev/null || find {where} -mindepth 1 -delete")
-    target.write(ARCHIVE, _plain(body))
+    target.write(ARCHIVE, _unpacked(body))
     unpack(target, path.rpartition("/")[0] or "/")
     return True
 
 
-def _plain(body: bytes) -> bytes:
+def _unpacked(body: bytes) -> bytes:
     """Return an archive without devices and the like, and without names that lead elsewhere."""
     buffer = io.BytesIO()
     try:
         with (
             tarfile.open(fileobj=io.BytesIO(body), mode="r:") as archive,
-            tarfile.open(fileobj=buffer, mode="w") as plain,
+            tarfile.open(fileobj=buffer, mode="w") as tar,
         ):
             for member in archive:
                 parts = member.name.split("/")
                 if not (member.isreg() or member.isdir() or member.issym()) or ".." in parts:
                     continue
-                plain.addfile(member, archive.extractfile(member) if member.isreg() else None)
+                tar.addfile(member, archive.extractfile(member) if member.isreg() else None)
     except (tarfile.TarError, EOFError) as error:
         raise OSError(f"expected an archive out of a box, got: {error}") from error
     return buffer.getvalue()

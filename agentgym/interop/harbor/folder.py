@@ -126,9 +126,9 @@ class HarborFolder:
             notes.append(
                 f"{len(names)} of {count} tasks are left out, such as {names[0]}: {reason}"
             )
-        rest = [name for names in list(reasons.values())[MOST_REASONS:] for name in names]
-        if rest:
-            notes.append(f"{len(rest)} of {count} tasks are left out for other reasons")
+        other_names = [name for names in list(reasons.values())[MOST_REASONS:] for name in names]
+        if other_names:
+            notes.append(f"{len(other_names)} of {count} tasks are left out for other reasons")
         notes += _network_notes(list(self.tasks.values()))
         users = sum(task.users for task in self.tasks.values())
         if users:
@@ -292,8 +292,8 @@ def _refuse_entry_point(recipe: ImageRecipe) -> None:
         DataError: It does.
     """
     for line in recipe.obstacles:
-        word, _, rest = line.partition(" ")
-        first = re.split(r"[\s,\]\"']+", rest.strip("[ \"'"))[0]
+        word, _, arguments = line.partition(" ")
+        first = re.split(r"[\s,\]\"']+", arguments.strip("[ \"'"))[0]
         if word.upper() == "ENTRYPOINT" and first.rpartition("/")[2] not in SHELLS:
             raise DataError(f"its image starts a program by itself, which boxes do not: {line:.80}")
 
@@ -327,13 +327,13 @@ def _artifacts(document: Mapping[str, Any]) -> tuple[tuple[str, tuple[str, ...]]
         artifact = {"source": entry} if isinstance(entry, str) else entry
         if not isinstance(artifact, dict) or not isinstance(artifact.get("source"), str):
             raise DataError(f"expected artifacts with a source, got {entry!r:.80}")
-        source, left = artifact["source"], artifact.get("exclude", [])
+        source, excluded = artifact["source"], artifact.get("exclude", [])
         if not source.startswith("/") or ".." in source.split("/") or "\0" in source:
             raise DataError(f"expected absolute paths as artifacts, got {source!r:.80}")
         if artifact.get("service") not in (None, "main"):
             raise DataError("its artifacts come from several services, and there is one here")
         artifacts.append(
-            (source.rstrip("/"), tuple(map(str, left)) if isinstance(left, list) else ())
+            (source.rstrip("/"), tuple(map(str, excluded)) if isinstance(excluded, list) else ())
         )
     return tuple(artifacts)
 

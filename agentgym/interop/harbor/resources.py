@@ -130,14 +130,14 @@ def read_network(document: Mapping[str, Any]) -> Network:
     )
 
 
-def check_number(name: str, value: object, most: float) -> float:
+def check_number(name: str, value: object, limit: float) -> float:
     """Return a number above 0.
 
     Raises:
-        DataError: It is none, or more than ``most``.
+        DataError: It is none, or more than ``limit``.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-        raise DataError(f"expected {name} above 0 and up to {most:g}, got {value!r:.60}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= limit:
+        raise DataError(f"expected {name} above 0 and up to {limit:g}, got {value!r:.60}")
     return value
 
 

@@ -104,14 +104,14 @@ class HarborWorld(World):
         self._tasks, self._sandbox, self._seconds, self._build = tasks, sandbox, seconds, build
         self._background, self._services = background, 0
         self._task: HarborTask | None = None
-        self._now = HarborState("", (), True, None)
+        self._state = HarborState("", (), True, None)
         self._box: Sandbox | None = None
         self._plans: dict[str, tuple[str, ...]] = {}
 
     def reset(self, task: Task, seed: int) -> str:
         """Begin a task."""
         self.close()
-        self._task, self._now = self._tasks[task.id], HarborState(task.id, (), False, None)
+        self._task, self._state = self._tasks[task.id], HarborState(task.id, (), False, None)
         self._check(self._task)
         folder = self._task.recipe.workdir
         return f"{task.goal}\n\nYou are in {folder}. Submit when you are done; only then tests run."
@@ -127,7 +127,7 @@ class HarborWorld(World):
             return WorldTurn(f"invalid: {reason}", valid=False, reason=reason)
         if command.name == SUBMIT:
             self._record(command)
-            self._now = self._now._replace(over=True)
+            self._state = self._state._replace(over=True)
             return self._graded()
         seconds = self._seconds_of(command)
         try:
@@ -137,14 +137,14 @@ class HarborWorld(World):
         except SandboxLost:
             raise
         except SandboxDied:
-            self._now = self._now._replace(over=True)
+            self._state = self._state._replace(over=True)
             self._close_box()
             return WorldTurn(
                 DIED, done=True, success=False, reason=DIED, stop_reason=StopReason.SANDBOX
             )
         self._services = result.running
-        short = {*self._now.short, *shortages(result)}
-        self._now = self._now._replace(short=tuple(sorted(short)))
+        short = {*self._state.short, *shortages(result)}
+        self._state = self._state._replace(short=tuple(sorted(short)))
         return WorldTurn(
             show(result, seconds, SHOWN_CHARACTERS),
             details={"exit_code": result.exit_code, "timed_out": result.timed_out},
@@ -156,19 +156,21 @@ class HarborWorld(World):
 
     def left(self) -> list[str]:
         """Return the commands of the expert that were not carried out yet."""
-        if self._task is None or self._now.over:
+        if self._task is None or self._state.over:
             return []
-        return [command for command in self._plan(self._task) if command not in self._now.commands]
+        return [
+            command for command in self._plan(self._task) if command not in self._state.commands
+        ]
 
     def admissible(self) -> Sequence[str]:
         """Return a listing command and the submission, as useful commands cannot be listed."""
         return (
-            [] if self._now.over else [SWECommand(BASH, "ls").write(), SWECommand(SUBMIT).write()]
+            [] if self._state.over else [SWECommand(BASH, "ls").write(), SWECommand(SUBMIT).write()]
         )
 
     def state(self) -> str:
         """Return what was done so far."""
-        return json.dumps([self._now.commands, self._now.over])
+        return json.dumps([self._state.commands, self._state.over])
 
     def snapshot(self) -> HarborState:
         """Return the state, with the files of the box.
@@ -176,15 +178,15 @@ class HarborWorld(World):
         No snapshot holds services: where some run, the commands will be carried out again.
         """
         if self._box is None:
-            return self._now
+            return self._state
         if self._services and self._box.exec("true", cwd="/").running:
-            return self._now._replace(files=None, repeated=True)
-        return self._now._replace(files=self._box.snapshot(), repeated=False)
+            return self._state._replace(files=None, repeated=True)
+        return self._state._replace(files=self._box.snapshot(), repeated=False)
 
     def restore(self, state: HarborState) -> None:
         """Return to a state; the files come back when the next command needs them."""
         self.close()
-        self._now, self._task = HarborState(*state), self._tasks[state[0]]
+        self._state, self._task = HarborState(*state), self._tasks[state[0]]
 
     def close(self) -> None:
         """End the box; may be called twice."""
@@ -194,7 +196,7 @@ class HarborWorld(World):
 
     def _record(self, command: SWECommand) -> None:
         """Remember a command that is carried out."""
-        self._now = self._now._replace(commands=(*self._now.commands, command.write()))
+        self._state = self._state._replace(commands=(*self._state.commands, command.write()))
 
     def _seconds_of(self, command: SWECommand) -> float:
         """Return how long a command may take."""
@@ -218,7 +220,7 @@ class HarborWorld(World):
             task.recipe, limits, task.environment, task.image, background=self._background
         )
 
-    def _open(self, task: HarborTask) -> Sandbox:
+    def _open_box(self, task: HarborTask) -> Sandbox:
         """Start a fresh box of a task's environment."""
         config = self._config(task)
         built = bool(task.image) and task.image != task.recipe.image
@@ -255,11 +257,11 @@ class HarborWorld(World):
         """Return the box of the episode."""
         assert self._task is not None
         if self._box is None:
-            box = self._open(self._task)
-            if self._now.files is not None:
-                box.restore(self._now.files)
+            box = self._open_box(self._task)
+            if self._state.files is not None:
+                box.restore(self._state.files)
             self._box = box
-            for text in self._now.commands if self._now.repeated else ():
+            for text in self._state.commands if self._state.repeated else ():
                 command, _ = only_command(text)
                 if command.name == BASH:
                     self._services = box.exec(
@@ -289,7 +291,7 @@ class HarborWorld(World):
                 f"untouched environment either: {reason}"
             )
             attribute_failure(failure, lambda: untouched)
-        short = sorted({*self._now.short, *verdict.short})
+        short = sorted({*self._state.short, *verdict.short})
         note = describe_shortages(short, task.resources, self._seconds)
         if note:
             _log.warning("%s is unsolved, and %s", task.name, note)
@@ -310,10 +312,10 @@ class HarborWorld(World):
         worked = self._opened()
         if task.judge is None:
             return _tested(worked, task)
-        with self._open(task) as judge:
+        with self._open_box(task) as judge:
             try:
-                for path, left in task.artifacts:
-                    carry(worked, judge, path, left)
+                for path, excluded in task.artifacts:
+                    carry(worked, judge, path, excluded)
             except OSError as error:
                 problem = f"what was done cannot be brought to the tests: {error}"[:300]
                 return HarborVerdict(None, problem)
@@ -325,7 +327,7 @@ class HarborWorld(World):
         Raises:
             ActionFailed: They write no reward there either.
         """
-        with self._open(task) as box:
+        with self._open_box(task) as box:
             verdict = _tested(box, task)
         if verdict.reward is None:
             raise ActionFailed(verdict.reason)
@@ -380,10 +382,10 @@ def _tested(box: Sandbox, task: HarborTask) -> HarborVerdict:
     except OSError as error:
         return HarborVerdict(None, f"the tests cannot be brought into the box: {error}"[:300])
     log = "/logs/verifier/test-stdout.txt"
-    done = box.exec(
+    result = box.exec(
         f"(/tests/test.sh) > {log} 2>&1", timeout=task.test_seconds, env=task.test_environment
     )
-    if done.timed_out:
+    if result.timed_out:
         return HarborVerdict(None, f"the tests took longer than {task.test_seconds:g} s")
     for path in _REWARDS:
         try:
@@ -397,8 +399,8 @@ def _tested(box: Sandbox, task: HarborTask) -> HarborVerdict:
             return HarborVerdict(reward)
         # A log on a full disk does not say so.
         printed = box.exec(f"tail -c {LARGEST_REWARD} {log}; {_TRY_DISK}", cwd="/")
-        return HarborVerdict(reward, short=shortages(done) | shortages(printed))
-    return HarborVerdict(None, "the tests wrote no reward", shortages(done))
+        return HarborVerdict(reward, short=shortages(result) | shortages(printed))
+    return HarborVerdict(None, "the tests wrote no reward", shortages(result))
 
 
 def read_reward(content: bytes, as_json: bool) -> float | None:

@@ -80,7 +80,7 @@ def environment(
         ConfigurationError: The environment does not exist, or an argument is wrong.
         TaskNotFound: The split does not exist.
     """
-    kwargs = _read(arguments)
+    kwargs = _read_arguments(arguments)
     if horizon is not None:
         integer(horizon, "horizon", 1)
     with closing(Dialogue(env, prompt=prompt, kwargs=kwargs)) as talk:
@@ -202,7 +202,7 @@ def _messages(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [kinds[message["role"]](content=message["content"]) for message in messages]
 
 
-def _read(arguments: str) -> dict[str, Any]:
+def _read_arguments(arguments: str) -> dict[str, Any]:
     try:
         fields = json.loads(arguments or "{}")
     except ValueError as error:

@@ -74,7 +74,9 @@ class McpServer:
             ) from error
         self._answers: queue.Queue[bytes | None] = queue.Queue(8)
         self._errors = b""
-        reader = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
+        reader = threading.Thread(
+            target=self._read_messages, args=(self._process.stdout,), daemon=True
+        )
         keeper = threading.Thread(target=self._keep, args=(self._process.stderr,), daemon=True)
         self._threads = (reader, keeper)
         for thread in self._threads:
@@ -229,7 +231,7 @@ class McpServer:
         reason = f"took more than {self._timeout:g} seconds" if slow else "ended"
         return EnvFailure(f"the server {reason}{self._describe_output()}")
 
-    def _read(self, stream: IO[bytes]) -> None:
+    def _read_messages(self, stream: IO[bytes]) -> None:
         """Pass on the lines that the server writes, in a thread."""
         with suppress(OSError, ValueError):
             while line := stream.readline(LARGEST + 1):

@@ -245,8 +245,10 @@ def _text(answer: Mapping[str, Any], serves_episodes: bool) -> str:
         return str(structured["observation"])
     if isinstance(content, list) and content:
         return "\n".join(map(_block, content))
-    rest = {key: value for key, value in answer.items() if key not in ("_meta", FAILED, "content")}
-    payload = structured if structured is not None else content or rest
+    fields = {
+        key: value for key, value in answer.items() if key not in ("_meta", FAILED, "content")
+    }
+    payload = structured if structured is not None else content or fields
     return payload if isinstance(payload, str) else _json(payload) if payload else ""
 
 

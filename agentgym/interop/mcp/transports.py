@@ -212,8 +212,8 @@ class _Endpoint:
         if not session_id:
             raise Refused(400, f"expected the header {SESSION}, got none: initialize first")
         number = session_id.partition("-")[0]
-        plain = number.isascii() and number.isdigit() and len(number) <= 16
-        if not plain or not hmac.compare_digest(
+        is_number = number.isascii() and number.isdigit() and len(number) <= 16
+        if not is_number or not hmac.compare_digest(
             session_id.encode(), self._signed(int(number)).encode()
         ):
             raise UnknownEnv("expected the id of a session of this server: initialize again")

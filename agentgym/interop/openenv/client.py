@@ -37,8 +37,8 @@ class OpenEnvServer:
     """
 
     def __init__(self, url: str, timeout: float) -> None:
-        plain = url.replace("ws", "http", 1) if url.startswith("ws") else url
-        self._url = server_address(plain, "running OpenEnv", "").rstrip("/")
+        http_url = url.replace("ws", "http", 1) if url.startswith("ws") else url
+        self._url = server_address(http_url, "running OpenEnv", "").rstrip("/")
         parts = urlsplit(self._url)
         self._connections = Connections(parts.scheme, parts.netloc, timeout)
         self._path, self._timeout = parts.path, timeout
@@ -73,7 +73,7 @@ class OpenEnvServer:
             raise EnvFailure(
                 f"the server at {self._url} wants to know who asks: set {TOKEN} to its token"
             )
-        return self._read(reply.body, reply.status)
+        return self._read_body(reply.body, reply.status)
 
     def ask(self, kind: str, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send a message of the session, which begins with the first, and return the answer.
@@ -91,7 +91,7 @@ class OpenEnvServer:
                 )  # fmt: skip
             message = {"type": kind} if data is None else {"type": kind, "data": dict(data)}
             self._socket.send(dump_json(message))
-            answer = self._read(self._socket.recv(self._timeout), 200)
+            answer = self._read_body(self._socket.recv(self._timeout), 200)
         except EnvFailure:
             self.end()
             raise
@@ -119,7 +119,7 @@ class OpenEnvServer:
         self.end()
         self._connections.close()
 
-    def _read(self, body: bytes | str, status: int) -> Any:
+    def _read_body(self, body: bytes | str, status: int) -> Any:
         """Read JSON."""
         if len(body) > LARGEST:
             raise EnvFailure(f"expected an answer of at most {LARGEST:,} bytes, got more")

@@ -60,14 +60,14 @@ class AgentGymTaskset(vf.Taskset[AgentGymTask, AgentGymConfig]):
         config = self.config
         with closing(Dialogue(config.env, prompt=config.prompt, kwargs=config.kwargs)) as dialogue:
             for task_id in dialogue.draw(config.split, config.num_tasks, config.seed):
-                *before, first = dialogue.reset(task_id)
+                *earlier, first = dialogue.reset(task_id)
                 info = {
                     "env": config.env,
                     "kwargs": config.kwargs,
                     "prompt": config.prompt,
                     "task_id": task_id,
                 }
-                system = "\n\n".join(message["content"] for message in before)
+                system = "\n\n".join(message["content"] for message in earlier)
                 data = AgentGymData(
                     id=task_id,
                     name=task_id,

@@ -133,18 +133,18 @@ def read_answer(completion: ChatCompletion, turn: int) -> ChatAnswer:
     for number, call in enumerate(as_mappings(message.get("tool_calls"))[:MOST_CALLS]):
         id_ = call.get("id")
         is_valid = isinstance(id_, str) and 0 < len(id_) <= LONGEST_ID
-        if not is_valid or any(id_ == other.id for other in calls):
+        if not is_valid or any(id_ == call.id for call in calls):
             id_ = f"call{turn:03d}{number:02d}"  # nine alphanumerics: Mistral accepts nothing else
         calls.append(_read_call(call, as_text(id_)))
     # The user decides whether thinking in words is sent back; any other value always is.
-    plain = {name for name in REASONING_FIELDS if isinstance(message.get(name), str)}
+    reasoning_fields = {name for name in REASONING_FIELDS if isinstance(message.get(name), str)}
     return ChatAnswer(
         content_text(content) or as_text(message.get("refusal")),
         tuple(calls),
         as_text(message.get(name)) or thinking,
         name or REASONING_FIELDS[0],
         tuple(as_mappings(content)) if thinking else (),
-        bounded_fields(extra_fields(message, MESSAGE_FIELDS | plain)),
+        bounded_fields(extra_fields(message, MESSAGE_FIELDS | reasoning_fields)),
     )
 
 

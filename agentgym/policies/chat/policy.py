@@ -80,11 +80,11 @@ class ChatPolicy:
         """
         usual = {entry.name: entry.default for entry in fields(ChatConfig)}
         overrides = {k: v for k, v in sampling.items() if getattr(self.config, k) == usual[k]}
-        other = copy.copy(self)
-        other.config = replace(self.config, **overrides)
-        other.prompt = _laid_out(other.config, prompt)
-        other._begin()
-        return other
+        policy = copy.copy(self)
+        policy.config = replace(self.config, **overrides)
+        policy.prompt = _laid_out(policy.config, prompt)
+        policy._begin()
+        return policy
 
     def copy(self) -> ChatPolicy:
         """Return a copy for a concurrent episode.
@@ -92,9 +92,9 @@ class ChatPolicy:
         The copy has its own history and counts. It shares the connection, the rate limit and the
         detected limitations of the endpoint.
         """
-        other = copy.copy(self)
-        other._begin()
-        return other
+        policy = copy.copy(self)
+        policy._begin()
+        return policy
 
     def interrupt(self) -> None:
         """Interrupt the current wait for the endpoint, from any thread; copies continue."""

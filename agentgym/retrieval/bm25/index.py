@@ -297,9 +297,9 @@ def _ranks(ids: Sequence[str], documents: int) -> npt.NDArray[np.int32]:
         raise ConfigurationError(
             f"expected one distinct id for each of the {documents} documents, got {len(ids)}"
         )
-    wrong = next((i for i in ids if not isinstance(i, str)), None)
-    if wrong is not None:
-        raise ConfigurationError(f"expected ids to be str, got {wrong!r}")
+    not_text = next((i for i in ids if not isinstance(i, str)), None)
+    if not_text is not None:
+        raise ConfigurationError(f"expected ids to be str, got {not_text!r}")
     order = sorted(range(documents), key=ids.__getitem__)
     twice = next((ids[i] for i, j in pairwise(order) if ids[i] == ids[j]), None)
     if twice is not None:

@@ -136,8 +136,8 @@ class _Saturations:
         norms = similarity.inverse_norms(lengths.astype(np.int64), k1, b)
         levels, self._levels = np.unique(norms, return_inverse=True)
         self._width = max(len(levels), 1)
-        most = max((int(chunk.frequencies.max(initial=0)) for chunk in chunks), default=0)
-        present = np.zeros((most + 1) * self._width, bool)
+        max_frequency = max((int(chunk.frequencies.max(initial=0)) for chunk in chunks), default=0)
+        present = np.zeros((max_frequency + 1) * self._width, bool)
         first = 0
         for chunk in chunks:
             present[self._keys(chunk, first)] = True

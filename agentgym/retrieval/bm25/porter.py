@@ -79,7 +79,7 @@ def _consonants(word: str) -> list[bool]:
 def _measure(word: str) -> int:
     """Count the vowel-to-consonant transitions: m in ``[C](VC)^m[V]``."""
     flags = _consonants(word)
-    return sum(after and not before for before, after in pairwise(flags))
+    return sum(second and not first for first, second in pairwise(flags))
 
 
 def _has_vowel(word: str) -> bool:
@@ -124,8 +124,8 @@ def _replace(word: str, rules: Sequence[tuple[str, str]]) -> str:
     """Apply the first rule whose suffix matches, if the measure before it is positive."""
     for suffix, replacement in rules:
         if word.endswith(suffix):
-            rest = word[: -len(suffix)]
-            return rest + replacement if _measure(rest) > 0 else word
+            stem = word[: -len(suffix)]
+            return stem + replacement if _measure(stem) > 0 else word
     return word
 
 
@@ -133,20 +133,20 @@ def _drop(word: str, suffixes: Sequence[str]) -> str:
     """Drop the first suffix that matches, if the measure before it is above one."""
     for suffix in suffixes:
         if word.endswith(suffix):
-            rest = word[: -len(suffix)]
-            if suffix == "ion" and not rest.endswith(("s", "t")):
+            stem = word[: -len(suffix)]
+            if suffix == "ion" and not stem.endswith(("s", "t")):
                 continue
-            return rest if _measure(rest) > 1 else word
+            return stem if _measure(stem) > 1 else word
     return word
 
 
 def _final_e_and_l(word: str) -> str:
     """Step 5: drop a final ``-e``, and one l of a final ``-ll``."""
     if word.endswith("e"):
-        rest = word[:-1]
-        measure = _measure(rest)
-        if measure > 1 or (measure == 1 and not _short_syllable(rest)):
-            word = rest
+        stem = word[:-1]
+        measure = _measure(stem)
+        if measure > 1 or (measure == 1 and not _short_syllable(stem)):
+            word = stem
     # The measure is that of the word before this step's -e was dropped; both agree, since an e
     # adds no vowel-to-consonant transition.
     if word.endswith("ll") and _measure(word) > 1:

@@ -75,7 +75,7 @@ class Corpus:
         self.first_problem = ""
         """What was wrong with the first of them."""
         self._file, self._line = self.path, 0
-        self._before, self._raw = 0, cast("IO[bytes] | None", None)
+        self._bytes_before, self._raw = 0, cast("IO[bytes] | None", None)
 
     def __iter__(self) -> Iterator[Passage]:
         """Yield the passages.
@@ -83,7 +83,7 @@ class Corpus:
         Raises:
             DataError: A file or a line cannot be used; names it.
         """
-        self.broken, self.first_problem, self._before = 0, "", 0
+        self.broken, self.first_problem, self._bytes_before = 0, "", 0
         for file, size in zip(self.files, self._sizes, strict=True):
             try:
                 with file.open("rb") as raw:
@@ -97,12 +97,12 @@ class Corpus:
                 raise self._damaged(error) from error
             finally:
                 self._raw = None
-            self._before += size
+            self._bytes_before += size
 
     @property
     def bytes_read(self) -> int:
         """How much of :attr:`size` the present iteration has read."""
-        return self._before + (self._raw.tell() if self._raw else 0)
+        return self._bytes_before + (self._raw.tell() if self._raw else 0)
 
     def refuse(self, expected: str, actual: str) -> None:
         """Report what is wrong with the latest passage: an error, or counted if that was asked for.

@@ -43,15 +43,15 @@ def split_text(
         yield title or name, passage
 
 
-def _paragraphs(lines: Iterable[str], most: int, markdown: bool) -> Iterator[tuple[str, str]]:
-    """Yield each paragraph of at most about ``most`` characters with the path of its headings."""
+def _paragraphs(lines: Iterable[str], limit: int, markdown: bool) -> Iterator[tuple[str, str]]:
+    """Yield each paragraph of at most about ``limit`` characters with the path of its headings."""
     path: list[tuple[int, str]] = []
     paragraph: list[str] = []
     title, size, fence, goes_on = "", 0, "", False
     for raw in lines:
         line = raw.rstrip()
         heading = _HEADING.match(line) if markdown and not (fence or goes_on) else None
-        if heading or size > most or not (line or fence or goes_on):
+        if heading or size > limit or not (line or fence or goes_on):
             if paragraph:
                 yield title, "".join(paragraph)
             paragraph, size = [], 0

@@ -240,13 +240,13 @@ def _field(answer: Any, name: str) -> list[Any]:
     return answer[name]
 
 
-def _hits(documents: Any, read: Callable[[Any], tuple[Passage, Any]]) -> list[Hit]:
+def _hits(documents: Any, read_document: Callable[[Any], tuple[Passage, Any]]) -> list[Hit]:
     """Read the documents of one query."""
     if not isinstance(documents, list):
         raise _Unexpected("no list of documents for a query")
     hits = []
     for document in documents:
-        passage, score = read(document)
+        passage, score = read_document(document)
         hits.append(Hit(passage, _score(score)))
     return hits
 

@@ -87,7 +87,7 @@ def make_app(retriever: Retriever, topk: int = 3, *, any_host: bool = True) -> S
             Route("/retrieve", retrieve, methods=["POST"]),
             Route("/health", _health, methods=["GET"]),
         ],
-        exception_handlers={HTTPException: _other},
+        exception_handlers={HTTPException: _answer_error},
     )
     return app
 
@@ -123,7 +123,7 @@ async def _health(request: Request) -> Response:
     return answer_json(200, {"status": "healthy"})
 
 
-async def _other(request: Request, error: Exception) -> Response:
+async def _answer_error(request: Request, error: Exception) -> Response:
     """Answer a request of another path or method."""
     path = f"{request.method} {request.url.path:.200}"
     return answer_error(

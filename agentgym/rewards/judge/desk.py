@@ -139,23 +139,23 @@ class Desk:
                 self._unanswered += 1
             _log.warning("a judge gave no verdict: %s", error)
             return Verdict(key, None, str(error)[:LONGEST_PROBLEM], calls=1)
-        return self._read(key, question, answer)
+        return self._read_answer(key, question, answer)
 
-    def _read(self, key: str, question: JudgeQuestion, answer: ChatCompletion) -> Verdict:
+    def _read_answer(self, key: str, question: JudgeQuestion, answer: ChatCompletion) -> Verdict:
         """Read an answer, and keep its verdict."""
         text = content_text(answer.message.get("content"))
         question_length = sum(len(message["content"]) for message in question.messages)
-        read = answer.prompt_tokens or question_length // PER_TOKEN
+        prompt_tokens = answer.prompt_tokens or question_length // PER_TOKEN
         completion = answer.completion_tokens or len(text) // PER_TOKEN
         with self._lock:
             self._unanswered = 0
-            self._tokens += read + completion
+            self._tokens += prompt_tokens + completion
         score = question.read(text)
         if score is None:
             why = f"no line VERDICT {question.mark} in the answer, or several that differ"
-            return Verdict(key, None, why, 1, read, completion)
+            return Verdict(key, None, why, 1, prompt_tokens, completion)
         save_json(_place(key), key, {"score": score})
-        return Verdict(key, score, "", 1, read, completion)
+        return Verdict(key, score, "", 1, prompt_tokens, completion)
 
     def _refused(self) -> str:
         """Count a question that is sent; return why it is not, or nothing."""

@@ -63,7 +63,7 @@ class JudgeQuestion:
     def read(self, answer: str) -> float | None:
         """Return the score in [0, 1] of a response; None if it contains none, or several."""
         word = "|".join(map(re.escape, self.prompt.words)) or _GRADE
-        line = rf"^[*_`# ]*VERDICT:?[*_` ]+{self.mark}[:=*_` ]+({word})(?:/{self._most})?[.*_` ]*$"
+        line = rf"^[*_`# ]*VERDICT:?[*_` ]+{self.mark}[:=*_` ]+({word})(?:/{self._scale})?[.*_` ]*$"
         matches = set(re.findall(line, strip_think(answer), re.MULTILINE))
         if len(matches) != 1:
             return None
@@ -74,7 +74,7 @@ class JudgeQuestion:
         return grade if grade <= 1.0 else None
 
     @property
-    def _most(self) -> str:
+    def _scale(self) -> str:
         return f"{self.prompt.most:g}"
 
 
@@ -133,14 +133,14 @@ def make_question(
 
 def quoted(text: str) -> str:
     """Return untrusted text with a bar before each line, for every kind of line break."""
-    return "\n".join(f"| {_plain(line)}" for line in text.splitlines() or [""])
+    return "\n".join(f"| {_plain_line(line)}" for line in text.splitlines() or [""])
 
 
-def shortened(text: str, most: int) -> str:
+def shortened(text: str, limit: int) -> str:
     """Shorten a text to a number of characters by leaving out its middle."""
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
-    half = max(most - len(CUT), 2) // 2
+    half = max(limit - len(CUT), 2) // 2
     return text[:half] + CUT + text[-half:]
 
 
@@ -149,7 +149,7 @@ def digest(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _plain(line: str) -> str:
+def _plain_line(line: str) -> str:
     """Return a line without characters that act on what is around them, and hide it."""
     if line.isprintable():
         return line

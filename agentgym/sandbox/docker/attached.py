@@ -41,7 +41,7 @@ class AttachedStream:
         # It keeps more references to the socket, so closing the file would not end the connection.
         self._socket = SocketStream(getattr(file, "_sock", file))
         self._head = b""
-        self._left = 0
+        self._frame_left = 0
         self._kind = 1
         self.errors = b""
         """The end of what it wrote to standard error."""
@@ -53,10 +53,10 @@ class AttachedStream:
     def recv(self, size: int) -> bytes:
         """Return the next bytes of standard output; empty when the container has ended."""
         while True:
-            if not self._left and not self._frame():
+            if not self._frame_left and not self._frame():
                 return b""
-            data: bytes = self._socket.recv(min(size, self._left))
-            self._left -= len(data)
+            data: bytes = self._socket.recv(min(size, self._frame_left))
+            self._frame_left -= len(data)
             if not (self._apart and self._kind == ERRORS and data):
                 return data
             self.errors = (self.errors + data)[-KEPT:]
@@ -74,12 +74,12 @@ class AttachedStream:
 
     def _frame(self) -> bool:
         """Receive the head of the next frame; return whether there is one."""
-        while not self._left:
+        while not self._frame_left:
             while len(self._head) < HEADER:
                 data = self._socket.recv(HEADER - len(self._head))
                 if not data:
                     return False
                 self._head += data
-            self._kind, self._left = struct.unpack(">BxxxI", self._head)
+            self._kind, self._frame_left = struct.unpack(">BxxxI", self._head)
             self._head = b""
         return True

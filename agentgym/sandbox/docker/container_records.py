@@ -111,10 +111,10 @@ class ImageRecords:
 
     def _entries(self) -> Entries:
         """Read the records of this engine."""
-        entries = self._all().get(self.engine.name)
+        entries = self._read_all().get(self.engine.name)
         return entries if isinstance(entries, dict) else {}
 
-    def _all(self) -> dict[str, Any]:
+    def _read_all(self) -> dict[str, Any]:
         """Read the records of all engines; nothing if they cannot be read."""
         with suppress(OSError, ValueError):
             records = json.loads(self._file.read_bytes())
@@ -125,7 +125,7 @@ class ImageRecords:
         """Change the records of this engine; one process at a time."""
         try:
             with self._locked():
-                everything = self._all()
+                everything = self._read_all()
                 change(everything.setdefault(self.engine.name, {}))
                 write_atomically(self._file, json.dumps(everything, indent=1).encode())
         except OSError as error:

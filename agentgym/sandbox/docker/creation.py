@@ -216,7 +216,7 @@ def _mounts(config: SandboxConfig) -> Iterator[dict[str, Any]]:
     sources = {folder: folder for folder in host.system_folders()}
     sources.update({str(place): str(source) for place, source in shown_folders(config).items()})
     for place, source in sources.items():
-        if not any(Path(place).is_relative_to(other) for other in sources if other != place):
+        if not any(Path(place).is_relative_to(source) for source in sources if source != place):
             yield _bound(source, place)
     for file in _hidden(config):
         if not file.is_dir():

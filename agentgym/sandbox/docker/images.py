@@ -162,11 +162,11 @@ def mirrored(name: str, mirror: str) -> str:
     """Return the name to pull an image by: images of the Docker Hub come from the mirror."""
     if not mirror:
         return name
-    first, _, rest = name.partition("/")
-    if rest and ("." in first or ":" in first or first == "localhost"):
+    first, _, path = name.partition("/")
+    if path and ("." in first or ":" in first or first == "localhost"):
         if first != HUB:
             return name
-        name = rest
+        name = path
     return f"{mirror}/{name if '/' in name else f'library/{name}'}"
 
 

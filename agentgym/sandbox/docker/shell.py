@@ -71,7 +71,7 @@ class ShellChannel(Channel):
     ) -> dict[str, Any]:
         """Execute a request."""
         operations: dict[str, Callable[..., dict[str, Any]]] = {
-            "configure": self._configure, "exec": self._exec, "read": self._read,
+            "configure": self._configure, "exec": self._exec, "read": self._read_file,
             "write": self._write, "put": self._put, "changes": self._changes,
         }  # fmt: skip
         if operation not in operations:
@@ -150,10 +150,10 @@ class ShellChannel(Channel):
         Returns:
             Why the command must be killed; empty if it ended.
         """
-        while (left := deadline - time.monotonic()) > 0:
+        while (seconds_left := deadline - time.monotonic()) > 0:
             if output.total > self._settings["output"]:
                 return "output"
-            stream.settimeout(min(left, LOOK) if running else left)
+            stream.settimeout(min(seconds_left, LOOK) if running else seconds_left)
             try:
                 data = stream.recv(CHUNK)
             except TimeoutError:
@@ -179,7 +179,7 @@ class ShellChannel(Channel):
             self.close()
             raise SandboxDied("expected a running container, but it ended; reset the sandbox")
 
-    def _read(self, *, body: None, path: str, max_bytes: int) -> dict[str, Any]:
+    def _read_file(self, *, body: None, path: str, max_bytes: int) -> dict[str, Any]:
         """Return the beginning of a regular file."""
         name = shlex.quote(posixpath.join(self._settings["workdir"], path))
         status, content = self._run(f"[ -f {name} ] && head -c {int(max_bytes)} -- {name}")
@@ -224,12 +224,16 @@ class ShellChannel(Channel):
             if self._tree is not None or f"{workdir}/{path}" in changed:
                 total_bytes -= len(content)
                 files.append((path, content))
-        before = self._tree
-        if before is None:
+        old_tree = self._tree
+        if old_tree is None:
             prefix = workdir.rstrip("/") + "/"
             deleted = [change["Path"] for change in changes if change["Kind"] == GONE]
-            before = self._pristine([path for path in deleted if path.startswith(prefix)], workdir)
-        deleted = [path for path in before if path not in present and ".git" not in path.split("/")]
+            old_tree = self._pristine(
+                [path for path in deleted if path.startswith(prefix)], workdir
+            )
+        deleted = [
+            path for path in old_tree if path not in present and ".git" not in path.split("/")
+        ]
         return {"deleted": sorted(deleted), "body": _packed_files(files)}
 
     def _pristine(self, paths: list[str], workdir: str) -> list[str]:

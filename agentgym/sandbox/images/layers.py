@@ -83,17 +83,17 @@ class Layers:
         Raises:
             DataError: There are too many links.
         """
-        waiting, done, links = path.split("/"), list[str](), 0
+        waiting, resolved, links = path.split("/"), list[str](), 0
         while waiting:
             part = waiting.pop(0)
             if part in ("", "."):
                 continue
             if part == "..":
-                done = done[:-1]
+                resolved = resolved[:-1]
                 continue
-            entry = self.find([*done, part])
+            entry = self.find([*resolved, part])
             if entry is None or not os.path.islink(entry):
-                done.append(part)
+                resolved.append(part)
                 continue
             links += 1
             if links > MOST_LINKS:
@@ -102,19 +102,19 @@ class Layers:
                     f"{path!r:.120}; rebuild the image"
                 )
             target = os.readlink(entry)
-            done = [] if target.startswith("/") else done
+            resolved = [] if target.startswith("/") else resolved
             waiting = target.split("/") + waiting
-        return done
+        return resolved
 
-    def read(self, path: str, most: int) -> bytes:
+    def read(self, path: str, max_bytes: int) -> bytes:
         """Return the beginning of a regular file of the tree; empty if it does not exist.
 
         Args:
             path: The file; links are resolved inside of the tree.
-            most: Maximum number of bytes.
+            max_bytes: Maximum number of bytes.
         """
         entry = self.find(self.resolve(path))
         if entry is None or not stat.S_ISREG(os.lstat(entry).st_mode):
             return b""
         with open(entry, "rb") as file:
-            return file.read(most)
+            return file.read(max_bytes)

@@ -35,15 +35,15 @@ def canonical(name: str) -> str:
     Raises:
         DataError: It is not the name of an image.
     """
-    server, rest = _split(name)
-    if not _FORM.fullmatch(rest):
+    server, path = _split(name)
+    if not _FORM.fullmatch(path):
         raise DataError(
             "expected the name of an image such as swebench/sweb.eval.x86_64.a_1776_b-1:latest, "
             f"got {name!r:.200}"
         )
-    if "@" not in rest and ":" not in rest:
-        rest += ":latest"
-    return rest.removeprefix("library/") if server == HUB else f"{server}/{rest}"
+    if "@" not in path and ":" not in path:
+        path += ":latest"
+    return path.removeprefix("library/") if server == HUB else f"{server}/{path}"
 
 
 def reference(name: str) -> Reference:
@@ -52,9 +52,9 @@ def reference(name: str) -> Reference:
     Raises:
         DataError: It is not the name of an image.
     """
-    server, rest = _split(canonical(name))
-    rest, _, digest = rest.partition("@")
-    repository, _, tag = rest.partition(":")
+    server, path = _split(canonical(name))
+    path, _, digest = path.partition("@")
+    repository, _, tag = path.partition(":")
     if server == HUB and "/" not in repository:
         repository = f"library/{repository}"
     host = HUB_SERVER if server == HUB else server
@@ -63,8 +63,8 @@ def reference(name: str) -> Reference:
 
 def _split(name: str) -> tuple[str, str]:
     """Return the registry of a name and the rest."""
-    first, _, rest = name.strip().partition("/")
+    first, _, path = name.strip().partition("/")
     named = "." in first or ":" in first or first == "localhost"
-    if rest and named and _SERVER.fullmatch(first):
-        return (HUB if first in (HUB, f"index.{HUB}") else first), rest
+    if path and named and _SERVER.fullmatch(first):
+        return (HUB if first in (HUB, f"index.{HUB}") else first), path
     return HUB, name.strip()

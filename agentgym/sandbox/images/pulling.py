@@ -86,13 +86,13 @@ def pull(name: str, store: ImageStore, *, mirror: str = "", watch: Watch | None 
         missing = [
             layer for layer, chain in store.chained(image.layers) if not store.has_layer(chain)
         ]
-        total, done = sum(layer.size for layer in missing), 0
+        total, offset = sum(layer.size for layer in missing), 0
         for layer in missing:
             registry.download(
                 layer.place, layer.size, folder,
-                lambda now, done=done: watch and watch("download", done + now, total),
+                lambda now, offset=offset: watch and watch("download", offset + now, total),
             )  # fmt: skip
-            done += layer.size
+            offset += layer.size
         stored_image = store.add(image, full_name, watch)
         shutil.rmtree(folder, ignore_errors=True)
     return stored_image
@@ -178,10 +178,10 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         headers: Any, newurl: str,
     ) -> urllib.request.Request | None:  # fmt: skip
         new_request = super().redirect_request(req, fp, code, msg, headers, newurl)
-        before, after = (urllib.parse.urlsplit(url) for url in (req.full_url, newurl))
-        if before.scheme == "https" and after.scheme != "https":
-            raise urllib.error.URLError(f"a redirect from https to {after.scheme}")
-        if new_request is not None and before.netloc != after.netloc:
+        old_url, new_url = (urllib.parse.urlsplit(url) for url in (req.full_url, newurl))
+        if old_url.scheme == "https" and new_url.scheme != "https":
+            raise urllib.error.URLError(f"a redirect from https to {new_url.scheme}")
+        if new_request is not None and old_url.netloc != new_url.netloc:
             new_request.headers.pop("Authorization", None)
         return new_request
 
@@ -195,7 +195,7 @@ class _Registry:
         self._base = f"{scheme}://{server}/v2/{repository}"
         self._repository = repository
         self._authorization = ""
-        self._open = urllib.request.build_opener(_Redirects).open
+        self._open_url = urllib.request.build_opener(_Redirects).open
 
     def manifest(self, version: str) -> dict[str, Any]:
         """Return the manifest of a tag or digest."""
@@ -217,14 +217,14 @@ class _Registry:
         check_digest(digest)
         target = folder / digest.removeprefix("sha256:")
         part = target.with_name(f"{target.name}.part")
-        most, problem = size or LARGEST_JSON, "it ended too early"
+        max_bytes, problem = size or LARGEST_JSON, "it ended too early"
         for number in range(TRIES):
             if target.exists():
                 return
             if number:
                 time.sleep(min(LONGEST_WAIT, 0.1 * 4**number))
             try:
-                complete = self._continue(digest, part, most, watch)
+                complete = self._continue(digest, part, max_bytes, watch)
             except (OSError, http.client.HTTPException) as error:
                 if isinstance(error, urllib.error.HTTPError):
                     raise self._refused(error) from error
@@ -245,11 +245,11 @@ class _Registry:
                 f"{problem:.200}; run the command again to resume"
             )
 
-    def _continue(self, digest: str, part: Path, most: int, watch: Any) -> bool:
+    def _continue(self, digest: str, part: Path, max_bytes: int, watch: Any) -> bool:
         """Download the missing rest of a blob; return whether the response was complete."""
         with part.open("ab") as file:
             have = file.tell()
-            if have == most:
+            if have == max_bytes:
                 return True
             headers = {"Range": f"bytes={have}-"} if have else {}
             with self._get(f"/blobs/{digest}", headers) as answer:
@@ -259,9 +259,9 @@ class _Registry:
                 while data := answer.read(BLOCK):
                     have += file.write(data)
                     watch(have)
-                    if have > most:
+                    if have > max_bytes:
                         raise DataError(
-                            f"expected a blob of {most:,} bytes from {self._server}, got more"
+                            f"expected a blob of {max_bytes:,} bytes from {self._server}, got more"
                         )
                 return not answer.length
 
@@ -290,7 +290,7 @@ class _Registry:
             if self._authorization:
                 request.add_header("Authorization", self._authorization)
             try:
-                response: http.client.HTTPResponse = self._open(request, timeout=TIMEOUT)
+                response: http.client.HTTPResponse = self._open_url(request, timeout=TIMEOUT)
                 return response
             except urllib.error.HTTPError as error:
                 last = number == TRIES - 1
@@ -305,11 +305,11 @@ class _Registry:
     def _login(self, headers: Message) -> str:
         """Return the Authorization header: a bearer token, or user name and password."""
         challenge = headers.get("WWW-Authenticate", "")
-        kind, _, rest = challenge.partition(" ")
+        kind, _, parameters = challenge.partition(" ")
         credentials = _credentials(self._server)
         if kind.lower() == "basic":
             return f"Basic {credentials}"
-        fields = dict(re.findall(r'(?<!\w)(\w+)="([^"]*)"', rest))
+        fields = dict(re.findall(r'(?<!\w)(\w+)="([^"]*)"', parameters))
         realm = urllib.parse.urlsplit(fields.get("realm", ""))
         if realm.scheme != "https" and not _is_loopback(realm.netloc):
             raise SandboxUnavailable(
@@ -320,7 +320,7 @@ class _Registry:
         request = urllib.request.Request(f"{fields['realm']}?{query}")
         if credentials:
             request.add_header("Authorization", f"Basic {credentials}")
-        with self._open(request, timeout=TIMEOUT) as answer:
+        with self._open_url(request, timeout=TIMEOUT) as answer:
             reply = read_json(read_bounded(answer, LARGEST_JSON, "a token"), "a token")
         return f"Bearer {reply.get('token') or reply.get('access_token', '')}"
 

@@ -108,11 +108,11 @@ class ImageStore:
             below: list[str] = []
             size = files = 0
             for number, (layer, chain) in enumerate(self.chained(packed.layers), 1):
-                left = Bounds(self.bounds.size - size, self.bounds.files - files)
+                bounds_left = Bounds(self.bounds.size - size, self.bounds.files - files)
                 entry = self._entry(chain)
                 if entry is None:
                     title = f"layer {number} of {len(packed.layers)}"
-                    entry = self._unpack(packed, layer, chain, below, left, title, watch)
+                    entry = self._unpack(packed, layer, chain, below, bounds_left, title, watch)
                 size, files = size + entry["size"], files + entry["files"]
                 below.append(chain)
             record = {
@@ -144,7 +144,7 @@ class ImageStore:
                 f"expected a store of this user, got {self.folder} of another user; set "
                 "AGENTGYM_CACHE to one of your folders"
             )
-        return self._read(self._record(full_name))
+        return self._read_record(self._record(full_name))
 
     def has_layer(self, chain: str) -> bool:
         """Return whether a layer is unpacked."""
@@ -153,7 +153,7 @@ class ImageStore:
     def images(self) -> list[Image]:
         """Return all images, most recently used first."""
         records = sorted(self.folder.glob("images/*.json"))
-        images = [image for image in map(self._read, records) if image is not None]
+        images = [image for image in map(self._read_record, records) if image is not None]
         return sorted(images, key=lambda image: (-image.used, image.name))
 
     def hold(self, image: Image) -> int:
@@ -193,12 +193,12 @@ class ImageStore:
         if not self.folder.is_dir():
             return
         with self._locked():
-            left = self.images()
-            while left and self._size_of(left) > budget:
-                oldest = left.pop()
+            images = self.images()
+            while images and self._size_of(images) > budget:
+                oldest = images.pop()
                 watch(oldest)
                 self._record(oldest.name).unlink(missing_ok=True)
-            self._remove_layers({layer.parent.name for image in left for layer in image.layers})
+            self._remove_layers({layer.parent.name for image in images for layer in image.layers})
             self._remove_downloads()
 
     def remove(self, name: str) -> bool:
@@ -270,8 +270,8 @@ class ImageStore:
                 "writable folder"
             ) from error
         try:
-            for left in (self.folder / "layers").glob(f"{SCRATCH}*"):
-                _remove_folder(left)
+            for scratch in (self.folder / "layers").glob(f"{SCRATCH}*"):
+                _remove_folder(scratch)
             yield
         finally:
             lock.release()
@@ -306,7 +306,7 @@ class ImageStore:
             if entry is not None:
                 yield path.parent.name, entry
 
-    def _read(self, record: Path) -> Image | None:
+    def _read_record(self, record: Path) -> Image | None:
         """Return the image of a record; None if the record or a layer is missing or damaged."""
         try:
             entry = json.loads(record.read_bytes())
@@ -355,15 +355,15 @@ def _write(
     """Write a layer, and verify the digests of its packed and unpacked bytes."""
     packed = HashedStream(raw, bounds.size + (64 << 20))
     # A tar archive has the size of its files plus one or two kilobytes per header.
-    plain = HashedStream(plain_stream(packed), bounds.size + bounds.files * 2048 + (1 << 20))
-    with open_tar(fileobj=plain, mode="r|", tarinfo=BoundedHeader, errorlevel=2) as archive:  # type: ignore[call-overload]
+    unpacked = HashedStream(plain_stream(packed), bounds.size + bounds.files * 2048 + (1 << 20))
+    with open_tar(fileobj=unpacked, mode="r|", tarinfo=BoundedHeader, errorlevel=2) as archive:  # type: ignore[call-overload]
         for member in archive:
             writer.add(archive, member)
             archive.members = []  # tarfile would keep every header in memory
             if writer.counts.files % 64 == 0:
                 watch(packed.bytes_read)
-    digest = plain.digest()
-    check_end(archive, plain.bytes_read)
+    digest = unpacked.digest()
+    check_end(archive, unpacked.bytes_read)
     watch(packed.bytes_read)
     if digest != layer.diff_id:
         raise DataError(

@@ -96,13 +96,13 @@ class Gunzip:
     """
 
     def __init__(self, source: Readable) -> None:
-        self._source, self._rest = source, b""
+        self._source, self._unread = source, b""
         self._unpacker = zlib.decompressobj(31)
 
     def read(self, size: int) -> bytes:
         """Return at most ``size`` bytes; empty at the end."""
         while True:
-            data = self._rest or self._source.read(1 << 18)
+            data = self._unread or self._source.read(1 << 18)
             if self._unpacker.eof:
                 if not data.strip(b"\0"):
                     return b""
@@ -112,7 +112,7 @@ class Gunzip:
                     "expected a complete gzip stream, got a truncated one; download it again"
                 )
             plain = self._unpacker.decompress(data, size)
-            self._rest = self._unpacker.unconsumed_tail or self._unpacker.unused_data
+            self._unread = self._unpacker.unconsumed_tail or self._unpacker.unused_data
             if plain:
                 return plain
 
@@ -153,13 +153,13 @@ def plain_stream(source: Readable) -> Readable:
     return Gunzip(stream) if start.startswith(GZIP) else stream
 
 
-def read_bounded(source: BinaryIO | io.BufferedIOBase, most: int, subject: str) -> bytes:
+def read_bounded(source: BinaryIO | io.BufferedIOBase, max_bytes: int, subject: str) -> bytes:
     """Return the whole content of a small file.
 
     Raises:
         DataError: It is too large.
     """
-    data = source.read(most + 1)
-    if len(data) > most:
-        raise DataError(f"expected {subject} of at most {most:,} bytes, got more")
+    data = source.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise DataError(f"expected {subject} of at most {max_bytes:,} bytes, got more")
     return data

@@ -188,14 +188,14 @@ class LayerWriter:
 
     def _folder(self, parts: Sequence[str]) -> str:
         """Return the real folder of this layer for a path; create it if necessary."""
-        waiting, done, links = list(parts), list[str](), 0
+        waiting, resolved, links = list(parts), list[str](), 0
         while waiting:
             part = waiting.pop(0)
             if part == "..":
-                done = done[:-1]
+                resolved = resolved[:-1]
                 continue
-            place = os.path.join(self._root, *done, part)
-            source = place if os.path.lexists(place) else self._below_at([*done, part])
+            place = os.path.join(self._root, *resolved, part)
+            source = place if os.path.lexists(place) else self._below_at([*resolved, part])
             if source is not None and os.path.islink(source):
                 links += 1
                 target = os.readlink(source)
@@ -204,14 +204,14 @@ class LayerWriter:
                         f"expected at most {MOST_LINKS} links on a path of a layer, got more at "
                         f"{'/'.join(parts)!r:.120}"
                     )
-                done = [] if target.startswith("/") else done
+                resolved = [] if target.startswith("/") else resolved
                 waiting = [name for name in target.split("/") if name not in ("", ".")] + waiting
                 continue
-            done.append(part)
-            if len(done) > DEEPEST:
+            resolved.append(part)
+            if len(resolved) > DEEPEST:
                 raise DataError(f"expected at most {DEEPEST} nested folders, got more")
             self._enter(place, source, parts)
-        return os.path.join(self._root, *done)
+        return os.path.join(self._root, *resolved)
 
     def _below_at(self, parts: Sequence[str]) -> str | None:
         """Return the entry of the layers below at a path; None if there is none or it is hidden."""

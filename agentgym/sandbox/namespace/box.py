@@ -134,9 +134,9 @@ class NamespaceSandbox(ServedSandbox):
     ) -> ExecResult:
         """Run a command line and wait for its end."""
         group = self._group
-        before = 0 if group is None else group.kills()
+        old_kills = 0 if group is None else group.kills()
         result = super().exec(command, timeout=timeout, cwd=cwd, env=env)
-        if group is not None and group.kills() > before:
+        if group is not None and group.kills() > old_kills:
             return replace(result, exhausted=True)
         return result
 

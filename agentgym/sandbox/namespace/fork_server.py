@@ -120,13 +120,13 @@ def _users(ids: tuple[int, ...], namespaces: dict[tuple[int, ...], int | None]) 
 def _user_namespace(uid: int, gid: int, owner: int) -> int:
     """Make a user namespace that maps a user and group; return its descriptor."""
     parent, child = os.pipe()
-    done, finish = os.pipe()
+    done_end, finish = os.pipe()
     pid = os.fork()
     if not pid:
         result = mounts.libc.unshare(CLONE_NEWUSER)
         os.write(child, b"x" if result == 0 else b"-")
         os.close(finish)
-        os.read(done, 1)
+        os.read(done_end, 1)
         os._exit(0)
     try:
         os.read(parent, 1)
@@ -134,7 +134,7 @@ def _user_namespace(uid: int, gid: int, owner: int) -> int:
         mounts.touch(f"/proc/{pid}/gid_map", f"{gid} {owner} 1")
         return os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
-        for descriptor in (parent, child, done, finish):
+        for descriptor in (parent, child, done_end, finish):
             os.close(descriptor)
 
 

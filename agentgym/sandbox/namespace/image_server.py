@@ -62,13 +62,13 @@ class ImageServer(pid1.Server):
                 fits = stat.S_ISREG(status.st_mode) and status.st_size <= min(
                     room, request["file_bytes"]
                 )
-                if fits and not self._same(path, status):
+                if fits and not self._is_same(path, status):
                     room -= status.st_size
                     files.append((path[cut:], path))
-            before = {file for path in hidden for file in self._files_before(path)}
+            old_files = {file for path in hidden for file in self._files_before(path)}
             deleted = [
                 file[cut:]
-                for file in sorted(before)
+                for file in sorted(old_files)
                 if not pid1._of_repository(file[cut:]) and not stat.S_ISREG(_kind(self._root, file))
             ]
             if not files:
@@ -140,13 +140,13 @@ class ImageServer(pid1.Server):
                 hidden = [workdir]
         return hidden, True
 
-    def _same(self, path: str, status: os.stat_result) -> bool:
+    def _is_same(self, path: str, status: os.stat_result) -> bool:
         """Return whether the image has the same content at a path of the writable layer."""
-        before = _open_inside(self._pristine, path, os.O_RDONLY | os.O_NONBLOCK)
-        if before is None:
+        descriptor = _open_inside(self._pristine, path, os.O_RDONLY | os.O_NONBLOCK)
+        if descriptor is None:
             return False
-        with open(before, "rb") as old:
-            state = os.fstat(before)
+        with open(descriptor, "rb") as old:
+            state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode) or state.st_size != status.st_size:
                 return False
             try:
@@ -165,16 +165,16 @@ class ImageServer(pid1.Server):
             yield path
         if not stat.S_ISDIR(kind):
             return
-        before = _open_inside(self._pristine, path, os.O_RDONLY | os.O_DIRECTORY)
-        if before is None:
+        descriptor = _open_inside(self._pristine, path, os.O_RDONLY | os.O_DIRECTORY)
+        if descriptor is None:
             return
         try:
-            for parent, _, names, folder in os.fwalk(dir_fd=before):
+            for parent, _, names, folder in os.fwalk(dir_fd=descriptor):
                 for name in names:
                     if stat.S_ISREG(os.lstat(name, dir_fd=folder).st_mode):
                         yield os.path.normpath(os.path.join(path, parent, name))
         finally:
-            os.close(before)
+            os.close(descriptor)
 
 
 class CopyServer(pid1.Server):

@@ -59,12 +59,12 @@ def _attempt() -> str:
     """Try to make the namespaces; return the system's error and the remedy, or empty."""
     command = [*unshare(), "mount", "-t", "proc", "proc", "/proc"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"expected unshare to make namespaces, got: {error}; {ELSEWHERE}"
-    if not done.returncode:
+    if not process.returncode:
         return ""
-    message = last_line(done.stderr) or f"status {done.returncode}"
+    message = last_line(process.stderr) or f"status {process.returncode}"
     return f"expected to make namespaces, got {message!r}; {_remedy()}"
 
 

@@ -228,7 +228,7 @@ class RemoteSandbox(Sandbox):
     def _read_reply(self, reply: Reply) -> tuple[dict[str, Any], bytes]:
         """Return an answer, or raise the operation's error."""
         try:
-            answer, rest = decode(reply.body)
+            answer, body = decode(reply.body)
         except DataError as error:
             raise EnvFailure(
                 f"expected {self.url} to be a sandbox server, got {error}; correct the address"
@@ -237,7 +237,7 @@ class RemoteSandbox(Sandbox):
             kind = ERRORS.get(str(answer["raised"]), SandboxLost)
             text = str(answer.get("text"))
             raise kind(answer.get("errno") or 0, text) if kind is OSError else kind(text)
-        return answer, rest
+        return answer, body
 
     def _send(self, path: str, data: bytes, seconds: float) -> Reply:
         """Send a request, with retries after temporary failures."""

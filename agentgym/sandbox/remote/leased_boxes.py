@@ -104,7 +104,7 @@ class LeasedBoxes:
         self,
         make: Maker,
         *,
-        most: int,
+        max_boxes: int,
         lease: float,
         visible: Sequence[Path] = (),
         bounds: LeaseBounds = LeaseBounds(),
@@ -112,13 +112,13 @@ class LeasedBoxes:
         self.lease = lease
         self.trees = Trees()
         self._make = make
-        self._most = most
+        self._max_boxes = max_boxes
         self._bounds = bounds
         self._visible = tuple(path.resolve() for path in visible)
         self._boxes: dict[str, Box] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._threads = ThreadPoolExecutor(2 * most + 2, "boxes")  # to ask and to close
+        self._threads = ThreadPoolExecutor(2 * max_boxes + 2, "boxes")  # to ask and to close
         threading.Thread(target=self._expire, name="leases", daemon=True).start()
 
     def create(self, name: str, config: Any) -> Future[bytes]:
@@ -126,10 +126,11 @@ class LeasedBoxes:
         with self._lock:
             box = self._boxes.get(name)
             if box is None:
-                if len(self._boxes) >= self._most:
+                if len(self._boxes) >= self._max_boxes:
                     raise SandboxUnavailable(
-                        f"expected at most {self._most} sandboxes at a time, which the server has; "
-                        "use fewer environments, or start the server with a larger --max-sandboxes"
+                        f"expected at most {self._max_boxes} sandboxes at a time, which the "
+                        "server has; use fewer environments, or start the server with a larger "
+                        "--max-sandboxes"
                     )
                 # Registered before the start, so that it counts, and a retried request finds it.
                 box = self._boxes[name] = Box(self.lease)
@@ -193,10 +194,10 @@ class LeasedBoxes:
                 return encode({"missing": digest})
             # Set before anything can fail, so that closing the sandbox releases its tree.
             box.release = lambda: self.trees.release(digest) if digest else None
-            read = read_config(config, tree)
-            self._bounds.check_limits(read.limits)
-            self._check_visible(read)
-            box.sandbox = self._make(read)
+            checked_config = read_config(config, tree)
+            self._bounds.check_limits(checked_config.limits)
+            self._check_visible(checked_config)
+            box.sandbox = self._make(checked_config)
             box.sandbox.start()
             return encode({"capabilities": sorted(box.sandbox.capabilities), "lease": self.lease})
         except BaseException:

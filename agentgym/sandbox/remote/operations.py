@@ -25,7 +25,7 @@ def _exec(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
     return encode({**asdict(result), "output": packed(result.output)})
 
 
-def _read(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
+def _read_file(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
     size = options.integer(fields["max_bytes"], "max_bytes", 0, None)
     size = min(size, LARGEST_READ)
     return encode({}, sandbox.read(str(fields["path"]), size))
@@ -59,7 +59,7 @@ def _restore(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
 
 OPERATIONS: Mapping[str, Operation] = {
     "exec": _exec,
-    "read": _read,
+    "read": _read_file,
     "write": _write,
     "changes": _changes,
     "reset": _reset,

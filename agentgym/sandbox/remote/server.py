@@ -80,7 +80,7 @@ def make_app(boxes: LeasedBoxes, token: str) -> Starlette:
             for path, answer in _routes(boxes).items()
         ]
         + [Route("/health", _health, methods=["GET"])],
-        exception_handlers={HTTPException: _other},
+        exception_handlers={HTTPException: _answer_error},
     )
     return app
 
@@ -122,7 +122,7 @@ def serve(
     token = token or secrets.token_urlsafe(24)
     boxes = LeasedBoxes(
         lambda config: open_sandbox(config, sandbox),
-        most=max_sandboxes,
+        max_boxes=max_sandboxes,
         lease=idle_timeout,
         visible=(cache_folder(), *visible),
         bounds=bounds,
@@ -210,7 +210,7 @@ async def _health(request: Request) -> Response:
     return answer_json(200, {"status": "healthy"})
 
 
-async def _other(request: Request, error: Exception) -> Response:
+async def _answer_error(request: Request, error: Exception) -> Response:
     """Answer a request with an unknown path or method."""
     path = f"{request.method} {request.url.path:.200}"
     return answer_error(

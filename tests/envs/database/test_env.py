@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agentgym.envs.database.engine.answers import same_answer
 from agentgym.envs.database.generator.config import DIFFICULTIES, GeneratorConfig
 from agentgym.envs.database.generator.problems import make_problem
-from agentgym.envs.database.generator.request import KINDS, read, say
+from agentgym.envs.database.generator.request import KINDS, read_request, say
 from agentgym.errors import ConfigurationError
 
 ID = "agentgym/Database-v0"
@@ -29,7 +29,7 @@ def test_every_kind_is_asked_and_can_be_read_again(name):
     assert {problem.kind for problem in problems} == set(config.kinds)
     assert [make_problem(config, 0, "train", number) for number in range(5)] == problems[:5]
     for problem in problems:
-        request = read(problem.text)
+        request = read_request(problem.text)
         assert request is not None and request.kind == problem.kind and say(request) == problem.text
     questions = [problem.answer for problem in problems if problem.answer]
     assert len(set(questions)) > len(questions) / 4, "answers spread"
@@ -37,7 +37,7 @@ def test_every_kind_is_asked_and_can_be_read_again(name):
 
 @given(st.text(max_size=80))
 def test_any_text_can_be_read(text):
-    assert read(text) is None or say(read(text))
+    assert read_request(text) is None or say(read_request(text))
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=12), min_size=1, max_size=3))

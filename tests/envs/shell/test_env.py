@@ -11,7 +11,7 @@ import pytest
 
 from agentgym.envs.shell.engine.session import same_answer
 from agentgym.envs.shell.experts import EXPERTS
-from agentgym.envs.shell.experts.reader import LOOK, read
+from agentgym.envs.shell.experts.reader import LOOK, read_request
 from agentgym.envs.shell.generator.config import DIFFICULTIES, KINDS, GeneratorConfig
 from agentgym.envs.shell.generator.problems import make_problem
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
@@ -48,7 +48,8 @@ def test_every_kind_is_asked_and_can_be_read_again(name):
     assert {problem.kind for problem in problems} == set(config.kinds)
     assert [make_problem(config, 0, "train", number) for number in range(5)] == problems[:5]
     assert all(
-        (request := read(problem.text)) and request[0] == problem.kind for problem in problems
+        (request := read_request(problem.text)) and request[0] == problem.kind
+        for problem in problems
     )
     assert all(problem.expected != problem.files for problem in problems if problem.expected)
     answers = [problem.answer for problem in problems if problem.answer]

@@ -103,7 +103,7 @@ def test_git_and_we_read_each_other(
     before = {} if old is None else {name: old}
     after = {} if new is None else {name: new}
     own_diff = write_diff(before, after)
-    assert [(change.before or change.after) for change in read_diff(own_diff)] == [name]
+    assert [(change.old_path or change.new_path) for change in read_diff(own_diff)] == [name]
     assert apply_diff(own_diff, before.get) == {name: new}
     _store(folder, {**before, "other.py": b""})
     git(

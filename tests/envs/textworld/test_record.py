@@ -51,7 +51,7 @@ def test_record_and_json_are_the_same_game() -> None:
     assert pack is not None
     for index in range(10):
         record = pack.record("train", index)
-        plan = record.rest["metadata"]["agentgym"]["plan"]
+        plan = record.other_keys["metadata"]["agentgym"]["plan"]
         commands = ["look", plan[0], "inventory", *plan[1:]]
         turns = play(NativeSession(record), commands)
         assert turns == play(NativeSession(record.json()), commands)

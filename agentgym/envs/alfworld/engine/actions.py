@@ -182,38 +182,38 @@ def _examine(
 def _go(
     house: Household, state: HouseholdState, action: HouseholdAction
 ) -> tuple[HouseholdState, str]:
-    after = state._replace(place=action.second)
-    description = _describe(house, after, action.first)
-    return after, f"You arrive at {house.names[action.first]}. {description}"
+    changed = state._replace(place=action.second)
+    description = _describe(house, changed, action.first)
+    return changed, f"You arrive at {house.names[action.first]}. {description}"
 
 
 def _open(
     house: Household, state: HouseholdState, action: HouseholdAction
 ) -> tuple[HouseholdState, str]:
-    after = state._replace(opened=state.opened | {action.first})
-    description = _describe(house, after, action.first)
-    return after, f"You open the {house.names[action.first]}. {description}"
+    changed = state._replace(opened=state.opened | {action.first})
+    description = _describe(house, changed, action.first)
+    return changed, f"You open the {house.names[action.first]}. {description}"
 
 
 def _close(
     house: Household, state: HouseholdState, action: HouseholdAction
 ) -> tuple[HouseholdState, str]:
-    after = state._replace(opened=state.opened - {action.first})
-    return after, f"You close the {house.names[action.first]}."
+    changed = state._replace(opened=state.opened - {action.first})
+    return changed, f"You close the {house.names[action.first]}."
 
 
 def _take(
     house: Household, state: HouseholdState, action: HouseholdAction
 ) -> tuple[HouseholdState, str]:
     _, entity, receptacle = action
-    left = tuple(other for other in state.contents[receptacle] if other != entity)
-    after = state._replace(
+    remaining = tuple(content for content in state.contents[receptacle] if content != entity)
+    changed = state._replace(
         hand=entity,
-        contents=_with(state.contents, receptacle, left),
+        contents=_with(state.contents, receptacle, remaining),
         lying=state.lying - {(entity, state.place)},
         displaced=state.displaced | {(entity, receptacle)},
     )
-    return after, f"You pick up the {house.names[entity]} from the {house.names[receptacle]}."
+    return changed, f"You pick up the {house.names[entity]} from the {house.names[receptacle]}."
 
 
 def _move(
@@ -223,13 +223,13 @@ def _move(
     grown = list(state.contents[receptacle])
     if entity not in grown:
         insort(grown, entity)
-    after = state._replace(
+    changed = state._replace(
         hand=NOBODY,
         contents=_with(state.contents, receptacle, tuple(grown)),
         lying=state.lying | {(entity, state.place)},
         displaced=state.displaced - {(entity, receptacle)},
     )
-    return after, f"You move the {house.names[entity]} to the {house.names[receptacle]}."
+    return changed, f"You move the {house.names[entity]} to the {house.names[receptacle]}."
 
 
 def _clean(
@@ -242,31 +242,31 @@ def _heat(
     house: Household, state: HouseholdState, action: HouseholdAction
 ) -> tuple[HouseholdState, str]:
     entities = {action.first}
-    after = state._replace(hot=state.hot | entities, cool=state.cool - entities)
-    return after, _treated(house, action)
+    changed = state._replace(hot=state.hot | entities, cool=state.cool - entities)
+    return changed, _treated(house, action)
 
 
 def _cool(
     house: Household, state: HouseholdState, action: HouseholdAction
 ) -> tuple[HouseholdState, str]:
     entities = {action.first}
-    after = state._replace(cool=state.cool | entities, hot=state.hot - entities)
-    return after, _treated(house, action)
+    changed = state._replace(cool=state.cool | entities, hot=state.hot - entities)
+    return changed, _treated(house, action)
 
 
 def _use(
     house: Household, state: HouseholdState, action: HouseholdAction
 ) -> tuple[HouseholdState, str]:
-    after = state._replace(toggled=state.toggled | {action.first})
-    return after, f"You turn on the {house.names[action.first]}."  # every time, never off
+    changed = state._replace(toggled=state.toggled | {action.first})
+    return changed, f"You turn on the {house.names[action.first]}."  # every time, never off
 
 
 def _slice(
     house: Household, state: HouseholdState, action: HouseholdAction
 ) -> tuple[HouseholdState, str]:
     names = house.names
-    after = state._replace(sliced=state.sliced | {action.first})
-    return after, f"You sliced the {names[action.first]} with the {names[action.second]}."
+    changed = state._replace(sliced=state.sliced | {action.first})
+    return changed, f"You sliced the {names[action.first]} with the {names[action.second]}."
 
 
 def _treated(house: Household, action: HouseholdAction) -> str:

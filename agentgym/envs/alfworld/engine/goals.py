@@ -88,7 +88,7 @@ class Query:
     def satisfied(self, state: HouseholdState) -> bool:
         """Return whether some choice of the variables makes every literal true."""
         binding = [0] * len(self.domains)
-        return self._all(state, self.ground, binding) and self._search(state, 0, binding)
+        return self._all_hold(state, self.ground, binding) and self._search(state, 0, binding)
 
     def true(self, state: HouseholdState, literal: Literal, binding: Sequence[int]) -> bool:
         """Return whether a literal holds."""
@@ -100,7 +100,9 @@ class Query:
             return (args[0] == args[1]) == literal.positive
         return (tuple(args) in self.tables[literal.predicate]) == literal.positive
 
-    def _all(self, state: HouseholdState, literals: Conjunction, binding: Sequence[int]) -> bool:
+    def _all_hold(
+        self, state: HouseholdState, literals: Conjunction, binding: Sequence[int]
+    ) -> bool:
         return all(self.true(state, literal, binding) for literal in literals)
 
     def _search(self, state: HouseholdState, depth: int, binding: list[int]) -> bool:
@@ -109,7 +111,9 @@ class Query:
         step = self.steps[depth]
         for value in _candidates(step, state, binding):
             binding[step.variable] = value
-            if self._all(state, step.checks, binding) and self._search(state, depth + 1, binding):
+            if self._all_hold(state, step.checks, binding) and self._search(
+                state, depth + 1, binding
+            ):
                 return True
         return False
 
@@ -229,8 +233,8 @@ class _Compiler:
             return None
         tables = {part.predicate: self._table(part.predicate) for part in statics}
         ground = tuple(part for part in fluents if min(part.args) >= 0)
-        rest = [part for part in (*fluents, *statics) if min(part.args) < 0]
-        steps = tuple(_ordered_steps(domains, rest))
+        unresolved = [part for part in (*fluents, *statics) if min(part.args) < 0]
+        steps = tuple(_ordered_steps(domains, unresolved))
         return Query(tuple(domains), tuple(fluents), tuple(statics), tables, ground, steps)
 
     def _literal(
@@ -251,10 +255,10 @@ class _Compiler:
         """Expand a formula that must hold for every value of the variables."""
         if not pairs:
             return self.expand(body, negated, names)
-        (name, kind), rest = pairs[0], pairs[1:]
+        (name, kind), other_pairs = pairs[0], pairs[1:]
         values = self._of_type(kind)
         return _product(
-            self._expand_forall(rest, body, negated, {**names, name: v}) for v in values
+            self._expand_forall(other_pairs, body, negated, {**names, name: v}) for v in values
         )
 
     def _term(self, word: Any, names: Mapping[str, int]) -> int:
@@ -296,7 +300,13 @@ def _product(branches: Iterable[list[Conjunction]]) -> list[Conjunction]:
     """Distribute ``and`` over ``or``."""
     result: list[Conjunction] = [()]
     for branch in branches:
-        result = _limited([left + right for left in result for right in branch])
+        result = _limited(
+            [
+                product_clause + branch_clause
+                for product_clause in result
+                for branch_clause in branch
+            ]
+        )
         if not result:
             break
     return result

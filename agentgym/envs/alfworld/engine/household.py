@@ -277,21 +277,21 @@ def player_names(mentioned: Iterable[str]) -> dict[str, str]:
     """
     ordered = sorted(mentioned)
     kinds = {name: _kind(name) for name in ordered}
-    left = Counter(kind for name, kind in kinds.items() if "_bar_" in name)
+    bar_counts = Counter(kind for name, kind in kinds.items() if "_bar_" in name)
     names = {}
     for name, kind in kinds.items():
         number = ""
         if "_bar_" in name:
-            number = str(left[kind])
-            left[kind] -= 1
+            number = str(bar_counts[kind])
+            bar_counts[kind] -= 1
         names[name] = f"{kind} {number}"
     return names
 
 
 def _kind(name: str) -> str:
     kind, bar, _ = name.partition("_bar_")
-    for mangled, plain in _PLAIN.items():
-        kind = kind.replace(mangled, plain)
+    for mangled, spelling in _PLAIN.items():
+        kind = kind.replace(mangled, spelling)
     return kind + "basin" if bar and "basin" in name else kind
 
 

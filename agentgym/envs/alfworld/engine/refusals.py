@@ -25,25 +25,25 @@ def refusal(session: HouseholdSession, command: str) -> str:
     """Say in one line why a command, any text that is not admissible, does nothing."""
     if len(command) > session.household.longest:
         return f"no command is that long; {_HELP}"
-    plain = " ".join(command.lower().split())
-    if session.find(plain) is not None:
-        return f"write {plain!r}: small letters, one blank between words"
-    verb, _, rest = plain.partition(" ")
+    words_text = " ".join(command.lower().split())
+    if session.find(words_text) is not None:
+        return f"write {words_text!r}: small letters, one blank between words"
+    verb, _, arguments = words_text.partition(" ")
     if verb not in _USAGES and verb != "help":
         return f"there is no command {verb!r}; {_HELP}"
-    names = _names(verb, rest)
+    names = _names(verb, arguments)
     if names is None or verb not in _REASONS:
         return f"write {_USAGES.get(verb, verb)!r}"
     return next(_REASONS[verb](_Player(session), *names), "it does nothing now")
 
 
-def _names(verb: str, rest: str) -> tuple[str, ...] | None:
+def _names(verb: str, arguments: str) -> tuple[str, ...] | None:
     """Return the arguments of a command, or None if there are too few."""
     if verb == "go":
-        rest = rest.removeprefix("to ") if rest.startswith("to ") else ""
+        arguments = arguments.removeprefix("to ") if arguments.startswith("to ") else ""
     if verb not in _LINKS:
-        return (rest,) if rest else None
-    first, _, second = rest.partition(_LINKS[verb])
+        return (arguments,) if arguments else None
+    first, _, second = arguments.partition(_LINKS[verb])
     return (first, second) if first and second else None
 
 

@@ -105,11 +105,13 @@ class HouseholdSession:
         """
         state, start = self.state, self.household.start
         parts: list[object] = [state.place, state.hand]
-        for receptacle, (now, then) in enumerate(zip(state.contents, start.contents, strict=True)):
-            if now != then:
-                parts.append((receptacle, sorted(set(now) ^ set(then))))
-        for true, before in zip(state.facts(), start.facts(), strict=True):
-            parts.append([] if true is before else sorted(true ^ before))
+        for receptacle, (objects_now, then) in enumerate(
+            zip(state.contents, start.contents, strict=True)
+        ):
+            if objects_now != then:
+                parts.append((receptacle, sorted(set(objects_now) ^ set(then))))
+        for true, start_facts in zip(state.facts(), start.facts(), strict=True):
+            parts.append([] if true is start_facts else sorted(true ^ start_facts))
         return repr(parts)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -136,9 +136,11 @@ def _destinations(
     for receptacle in _candidates(query, term):
         if receptacle >= len(house.places) or not house.places[receptacle]:
             continue
-        for left, done in _match_needs(state, query, needs, state.contents[receptacle], alike):
-            if done:
-                yield tuple(_subgoal(query, need, (receptacle,), done) for need in left)
+        for unmatched, matched in _match_needs(
+            state, query, needs, state.contents[receptacle], alike
+        ):
+            if matched:
+                yield tuple(_subgoal(query, need, (receptacle,), matched) for need in unmatched)
             else:
                 closed = receptacle in house.openable and receptacle not in state.opened
                 away = state.place not in house.places[receptacle]
@@ -170,12 +172,12 @@ def _match_needs(
         entity for entity in entities if entity in values and _has_treatments(state, need, entity)
     ]
     for entity in fit[:1] if alike else fit:
-        rest = [other for other in entities if other != entity]
-        for left, done in _match_needs(state, query, remaining, rest, alike):
-            yield left, [entity, *done]
+        others_present = [candidate for candidate in entities if candidate != entity]
+        for unmatched, matched in _match_needs(state, query, remaining, others_present, alike):
+            yield unmatched, [entity, *matched]
     if not (alike and fit):
-        for left, done in _match_needs(state, query, remaining, entities, alike):
-            yield [need, *left], done
+        for unmatched, matched in _match_needs(state, query, remaining, entities, alike):
+            yield [need, *unmatched], matched
 
 
 def _all_alike(query: Query, needs: Sequence[ObjectNeed]) -> bool:
@@ -238,21 +240,21 @@ def _slices(
     search: PlanSearch,
     partial: PartialPlan,
     entities: Sequence[int],
-    most: int,
+    limit: int,
     lying: Set[tuple[int, int]],
 ) -> Iterator[PartialPlan]:
-    """Yield ways to slice up to ``most`` objects with the knife in hand."""
-    for entity in entities if most else ():
-        for place in sorted(place for other, place in lying if other == entity):
+    """Yield ways to slice up to ``limit`` objects with the knife in hand."""
+    for entity in entities if limit else ():
+        for place in sorted(place for lying_entity, place in lying if lying_entity == entity):
             arrival: PartialPlan | None = partial
             if partial.place != place:
                 doors = search.house.receptacles_at.get(place)
                 arrival = search.go_to(partial, doors[0], False) if doors else None
             if arrival is not None and arrival.place == place:
-                done = arrival.then("slice", entity, partial.hand, partial.hand)
-                yield done
-                rest = [other for other in entities if other != entity]
-                yield from _slices(search, done, rest, most - 1, lying)
+                sliced = arrival.then("slice", entity, partial.hand, partial.hand)
+                yield sliced
+                unsliced = [lying_entity for lying_entity in entities if lying_entity != entity]
+                yield from _slices(search, sliced, unsliced, limit - 1, lying)
 
 
 def _state_after(house: Household, state: HouseholdState, partial: PartialPlan) -> HouseholdState:

@@ -75,7 +75,7 @@ class PartialPlan(NamedTuple):
 class Remaining(NamedTuple):
     """What is left to do."""
 
-    left: tuple[int, ...]
+    subgoals: tuple[int, ...]
     """Numbers of subgoals."""
     used: tuple[int, ...]
     """Objects of the subgoals that are done."""
@@ -128,14 +128,14 @@ class PlanSearch:
 
     def _continue(self, partial: PartialPlan, remaining: Remaining) -> None:
         """Reach the subgoals that are left, then an end position."""
-        if not remaining.left:
+        if not remaining.subgoals:
             self._finish(partial)
             return
-        final = [number for number in remaining.left if self._subgoals[number].group == NOBODY]
+        final = [number for number in remaining.subgoals if self._subgoals[number].group == NOBODY]
         previous: list[Subgoal] = []
-        for number in remaining.left:
+        for number in remaining.subgoals:
             subgoal = self._subgoals[number]
-            if subgoal in previous or (number in final and len(final) < len(remaining.left)):
+            if subgoal in previous or (number in final and len(final) < len(remaining.subgoals)):
                 continue  # of equal subgoals any is the first; what is kept comes last
             previous.append(subgoal)
             bounds = self._bounds[number]
@@ -150,20 +150,20 @@ class PlanSearch:
         subgoal = self._subgoals[number]
         missing = self._missing_treatments(subgoal, entity)
         assert missing is not None
-        left = tuple(other for other in remaining.left if other != number)
+        unplaced = tuple(candidate for candidate in remaining.subgoals if candidate != number)
         used = (*remaining.used, entity)
-        floor = sum([self._floors[other] for other in left])
+        floor = sum([self._floors[candidate] for candidate in unplaced])
         for source, fetched in self.fetch(partial, entity, floor + self._bounds[number][entity]):
             for ready in self._treat(fetched, entity, missing, floor):
                 if subgoal.group == NOBODY:
-                    self._continue(ready, Remaining(left, used, remaining.receptacle_of))
+                    self._continue(ready, Remaining(unplaced, used, remaining.receptacle_of))
                     continue
                 bound = remaining.receptacle_of.get(subgoal.group)
                 for end in subgoal.destinations if bound is None else (bound,):
-                    for done in self._put_down(ready, entity, source, end):
-                        if self._promising(done, floor):
+                    for arrival_state in self._put_down(ready, entity, source, end):
+                        if self._promising(arrival_state, floor):
                             receptacle_of = {**remaining.receptacle_of, subgoal.group: end}
-                            self._continue(done, Remaining(left, used, receptacle_of))
+                            self._continue(arrival_state, Remaining(unplaced, used, receptacle_of))
 
     def _put_down(
         self, partial: PartialPlan, entity: int, source: int, end: int
@@ -210,13 +210,13 @@ class PlanSearch:
         if not verbs:
             yield partial
         for number, verb in enumerate(verbs):
-            rest = (*verbs[:number], *verbs[number + 1 :])
+            other_verbs = (*verbs[:number], *verbs[number + 1 :])
             for appliance in sorted(self.house.appliances[verb]):
                 if self.house.places[appliance]:
                     arrival = self.go_to(partial, appliance, False)
                     if self._promising(arrival, floor + len(verbs)):
-                        done = arrival.then(verb, entity, appliance, entity)
-                        yield from self._treat(done, entity, rest, floor)
+                        treated = arrival.then(verb, entity, appliance, entity)
+                        yield from self._treat(treated, entity, other_verbs, floor)
 
     def _finish(self, partial: PartialPlan) -> None:
         """End a plan, and keep it if it is the best."""
@@ -263,8 +263,13 @@ class PlanSearch:
     def _missing_treatments(self, subgoal: Subgoal, entity: int) -> tuple[str, ...] | None:
         """Return the treatments that an object lacks, or None where it cannot have them."""
         state, house = self.state, self.house
-        done = {"clean": state.clean, "heat": state.hot, "cool": state.cool, "slice": state.sliced}
-        missing = tuple(verb for verb in subgoal.treatments if entity not in done[verb])
+        treated = {
+            "clean": state.clean,
+            "heat": state.hot,
+            "cool": state.cool,
+            "slice": state.sliced,
+        }
+        missing = tuple(verb for verb in subgoal.treatments if entity not in treated[verb])
         if "slice" in missing or {"heat", "cool"} <= set(subgoal.treatments):
             return None
         able = all(entity in house.treatable[verb] and house.appliances[verb] for verb in missing)

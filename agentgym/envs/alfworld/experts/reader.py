@@ -44,9 +44,9 @@ class ReadingExpert(Expert):
         return self._play(session.household, session.state, self._memory)
 
     def _stale(self, session: HouseholdSession, action: HouseholdAction, changed: bool) -> bool:
-        before = self._memory
-        self._memory = remember(before, session.household, session.state, action)
-        return changed or self._memory is not before
+        old_memory = self._memory
+        self._memory = remember(old_memory, session.household, session.state, action)
+        return changed or self._memory is not old_memory
 
     def _play(
         self, house: Household, state: HouseholdState, memory: Memory
@@ -81,9 +81,9 @@ class ReadingExpert(Expert):
                 return None
             commands.append(command)
             state, _ = perform(house, state, action)
-            before, memory = memory, remember(memory, house, state, action)
-            fresh = memory.objects is not before.objects
-            discovery = fresh and not needed.isdisjoint(memory.objects - before.objects)
+            old_memory, memory = memory, remember(memory, house, state, action)
+            fresh = memory.objects is not old_memory.objects
+            discovery = fresh and not needed.isdisjoint(memory.objects - old_memory.objects)
             won = action.verb in decisive and house.goal.satisfied(state)
         return tuple(commands)
 

@@ -37,6 +37,6 @@ class NamedDraws:
         """Return ``items`` in random order (Fisher-Yates)."""
         order = list(items)
         for last in range(len(order) - 1, 0, -1):
-            other = self.below(last + 1)
-            order[last], order[other] = order[other], order[last]
+            swap_index = self.below(last + 1)
+            order[last], order[swap_index] = order[swap_index], order[last]
         return order

@@ -150,9 +150,11 @@ def _distractors(stream: NamedDraws, layout: RoomLayout, count: Range | None) ->
             homes[kind] = fitting
     kinds = list(homes)
     if count is None:
-        most = [1 if kind in LAMP_SUPPORTS else 2 for kind in kinds]
+        capacities = [1 if kind in LAMP_SUPPORTS else 2 for kind in kinds]
         copies = [
-            kind for kind, n in zip(kinds, most, strict=True) for _ in range(stream.between(0, n))
+            kind
+            for kind, n in zip(kinds, capacities, strict=True)
+            for _ in range(stream.between(0, n))
         ]
     else:
         repeatable = [kind for kind in kinds if kind not in LAMP_SUPPORTS]

@@ -123,14 +123,14 @@ class LocalEngine:
         game, self._game = self._game, None
         try:
             with undisturbed():
-                self._state, _, done = self._engine.step(one_line(command))
+                self._state, _, is_done = self._engine.step(one_line(command))
         except (Exception, SystemExit) as error:
             raise EnvFailure(
                 f"expected ALFWorld's engine to answer {command[:80]!r}, but it failed with "
                 f"{type(error).__name__}: {error}; start the game again"
             ) from error
         self._game = game
-        return self._reply(self._state.feedback, bool(done))
+        return self._reply(self._state.feedback, bool(is_done))
 
     def facts(self) -> str:
         """Return the sorted facts of the present state, one a line."""

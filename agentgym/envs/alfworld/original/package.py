@@ -61,16 +61,16 @@ def import_alfworld() -> Any:
     """
     if "alfworld" in sys.modules:
         return require("alfworld.info", "alfworld")
-    before = os.environ.get(DATA_VARIABLE)
+    old_path = os.environ.get(DATA_VARIABLE)
     os.environ[DATA_VARIABLE] = tempfile.gettempdir()
     try:
         package, info = require("alfworld", "alfworld"), require("alfworld.info", "alfworld")
     finally:
-        if before is None:
+        if old_path is None:
             del os.environ[DATA_VARIABLE]
         else:
-            os.environ[DATA_VARIABLE] = before
-    folder = os.path.expanduser("~/.cache/alfworld") if before is None else before
+            os.environ[DATA_VARIABLE] = old_path
+    folder = os.path.expanduser("~/.cache/alfworld") if old_path is None else old_path
     for module in (package, info):
         vars(module)[DATA_VARIABLE] = folder
     return info

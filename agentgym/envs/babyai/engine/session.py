@@ -116,9 +116,8 @@ class GridSession:
              getattr(grid_object, "is_locked", None), _where(env, grid_object))
             for grid_object in self._objects
         ]  # fmt: skip
-        return (
-            f"{tuple(map(int, env.agent_pos))} {env.agent_dir} {object_states} {_done(env.instrs)}"
-        )
+        place = tuple(map(int, env.agent_pos))
+        return f"{place} {env.agent_dir} {object_states} {_completed_parts(env.instrs)}"
 
     def snapshot(self) -> Any:
         """Return a copy of the running level."""
@@ -152,7 +151,7 @@ def _where(env: Any, grid_object: Any) -> Any:
     return at if at[0] >= 0 and env.grid.get(*at) is grid_object else None
 
 
-def _done(instruction: Any) -> tuple[Any, ...]:
+def _completed_parts(instruction: Any) -> tuple[Any, ...]:
     """Return which parts of an instruction are done."""
     return tuple(_flags(instruction))
 

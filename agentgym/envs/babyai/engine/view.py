@@ -54,13 +54,16 @@ def _cells(env: Any, size: int) -> View:
     from minigrid.core.world_object import Wall
 
     grid, wall = env.grid, Wall()
-    (x, y), (right, down) = env.agent_pos, AHEAD[env.agent_dir]
+    (x, y), (right_step, down) = env.agent_pos, AHEAD[env.agent_dir]
     cells = []
     for aside in range(-(size // 2), size - size // 2):
         column = []
         for ahead in range(size - 1, -1, -1):
             # To the right of a step (right, down) lies (-down, right).
-            across, below = x + right * ahead - down * aside, y + down * ahead + right * aside
+            across, below = (
+                x + right_step * ahead - down * aside,
+                y + down * ahead + right_step * aside,
+            )
             inside = 0 <= across < grid.width and 0 <= below < grid.height
             column.append(grid.grid[below * grid.width + across] if inside else wall)
         cells.append(column)
@@ -81,11 +84,11 @@ def describe(view: View, carrying: Any) -> str:
             if cell is None or cell is HIDDEN or cell.type not in OBJECTS:
                 continue
             if (column, row) != (middle, last):
-                ahead, right = last - row, column - middle
+                ahead, rightward = last - row, column - middle
                 named = f"{cell.color} {cell.type}"
                 if cell.type == "door":
                     named = f"{_state(cell)} {named}"
-                objects.append((ahead + abs(right), ahead, right, named))
+                objects.append((ahead + abs(rightward), ahead, rightward, named))
     listing = ", ".join(f"{_article(name)} {_place(*at)}" for _, *at, name in sorted(objects))
     carried = "nothing" if carrying is None else f"a {carrying.color} {carrying.type}"
     return (
@@ -112,6 +115,6 @@ def _article(name: str) -> str:
     return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
 
-def _place(ahead: int, right: int) -> str:
-    side = "" if right == 0 else f"{abs(right)} {'right' if right > 0 else 'left'}"
+def _place(ahead: int, rightward: int) -> str:
+    side = "" if rightward == 0 else f"{abs(rightward)} {'right' if rightward > 0 else 'left'}"
     return f"{ahead} ahead" + (f" {side}" if side else "") if ahead else side

@@ -56,12 +56,12 @@ class BotExpert:
         """Return whether the actions that the bot has seen are a prefix of these."""
         return list(actions[: len(self._actions)]) == self._actions
 
-    def _ask(self, done: int | None) -> None:
+    def _ask(self, last_action: int | None) -> None:
         self._advice = None
         if self._is_over:
             return
         try:
-            advice = int(self._bot.replan(done))
+            advice = int(self._bot.replan(last_action))
         except Exception:  # its own assumptions, in whatever form they break
             self._is_over = True
             return

@@ -37,11 +37,11 @@ def _call_function(name: str, *arguments: Cell) -> Cell:
     moment = values[place] if len(values) > place else None
     if isinstance(moment, str) and moment.lower() == "now":
         values[place] = NOW
-    plain = sqlite3.connect(":memory:")
+    connection_copy = sqlite3.connect(":memory:")
     try:
-        cell: Cell = plain.execute(
+        cell: Cell = connection_copy.execute(
             f"SELECT {name}({', '.join('?' * len(values))})", values
         ).fetchone()[0]
     finally:
-        plain.close()
+        connection_copy.close()
     return cell

@@ -95,7 +95,7 @@ class Database:
         problem = self._guard.refusal(sql)
         if problem:
             raise SqlError(problem)
-        before = self._connection.total_changes
+        changes_before = self._connection.total_changes
         cursor = self._connection.cursor()
         self._trusted("BEGIN")
         self._ticks = 0
@@ -103,7 +103,7 @@ class Database:
             cursor.execute(sql)
             rows, more = _fetched(cursor)
             columns = tuple(str(column[0]) for column in cursor.description or ())
-            changed = self._connection.total_changes - before
+            changed = self._connection.total_changes - changes_before
             if changed and any(self._last_id(table) > LAST_ID for table in self._tables):
                 raise ValueError(f"the id of a row is at most {LAST_ID}")
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
@@ -111,7 +111,7 @@ class Database:
             words = self._words(error)
             if self._connection.in_transaction:  # Some errors have ended it.
                 self._trusted("ROLLBACK")
-            self._begun += self._connection.total_changes - before
+            self._begun += self._connection.total_changes - changes_before
             raise SqlError(words) from error
         cursor.close()
         self._trusted("COMMIT")
@@ -218,12 +218,12 @@ class Database:
 def _fetched(cursor: sqlite3.Cursor) -> tuple[tuple[Row, ...], bool]:
     """Return the rows of a result within the bounds, and whether there are more."""
     rows: list[Row] = []
-    left = MOST_CHARS
+    chars_left = MOST_CHARS
     for row in cursor:
-        if len(rows) == MOST_ROWS or left <= 0:
+        if len(rows) == MOST_ROWS or chars_left <= 0:
             return tuple(rows), True
         rows.append(row)
-        left -= sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+        chars_left -= sum(len(cell) for cell in row if isinstance(cell, str | bytes))
     return tuple(rows), False
 
 

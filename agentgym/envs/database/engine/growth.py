@@ -49,31 +49,31 @@ def growth(tokens: Sequence[str]) -> int:
     Args:
         tokens: The words, names, texts and signs of the statement.
     """
-    plain = [token.upper() for token in tokens]
+    upper_tokens = [token.upper() for token in tokens]
     levels, brackets, factor, reads = [_Level()], [False], 1, False
-    for place, word in enumerate(plain):
-        before = plain[place - 1] if place else ""
-        behind = plain[place + 1] if place + 1 < len(plain) else ""
+    for place, word in enumerate(upper_tokens):
+        previous_token = upper_tokens[place - 1] if place else ""
+        behind = upper_tokens[place + 1] if place + 1 < len(upper_tokens) else ""
         if word == "(":
             brackets.append(behind in _BEGINS)
             if brackets[-1]:
                 levels.append(_Level())
-                reads = reads or before in _READ or before in ("AS", "MATERIALIZED")
+                reads = reads or previous_token in _READ or previous_token in ("AS", "MATERIALIZED")
         elif word == ")" and len(brackets) > 1:
             if brackets.pop():
                 inner = levels.pop()
                 factor *= inner.factor()
                 levels[-1].add(inner)
         elif word == "*":
-            levels[-1].stars += before in ("SELECT", "DISTINCT", ",", ".")
+            levels[-1].stars += previous_token in ("SELECT", "DISTINCT", ",", ".")
         elif _is_word(word) and behind not in (".", "("):  # no qualifier, no function
             name = word.strip("\"'`[]")
             levels[-1].words[name] += 1
-            if before == "AS" or _ends(plain[max(0, place - 2) : place]):
+            if previous_token == "AS" or _ends(upper_tokens[max(0, place - 2) : place]):
                 levels[-1].aliases.add(name)
     for level in levels:
         factor *= level.factor()
-    return len(plain) * factor if reads else len(plain)
+    return len(upper_tokens) * factor if reads else len(upper_tokens)
 
 
 def _is_word(token: str) -> bool:
@@ -83,8 +83,8 @@ def _is_word(token: str) -> bool:
     return named and token not in _RESERVED
 
 
-def _ends(before: Sequence[str]) -> bool:
+def _ends(preceding: Sequence[str]) -> bool:
     """Return whether what stands before a word ends an expression, which the word then names."""
-    if not before or (before[-1] == "BY" and before[0] in _ORDERED):
+    if not preceding or (preceding[-1] == "BY" and preceding[0] in _ORDERED):
         return False
-    return before[-1] == ")" or before[-1].isdigit() or _is_word(before[-1])
+    return preceding[-1] == ")" or preceding[-1].isdigit() or _is_word(preceding[-1])

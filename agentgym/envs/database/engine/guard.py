@@ -132,10 +132,10 @@ def common_tables(tokens: list[str]) -> list[str]:
 
     For a table that lists its columns, the bracket after them is returned in place of the name.
     """
-    plain = [token.upper() for token in tokens]
+    upper_tokens = [token.upper() for token in tokens]
     names = []
-    for place, word in enumerate(plain):
-        behind = plain[place + 1 : place + 4]
+    for place, word in enumerate(upper_tokens):
+        behind = upper_tokens[place + 1 : place + 4]
         for hint in ("NOT", "MATERIALIZED"):
             behind = behind[behind[:1] == [hint] :]
         if place and word == "AS" and behind[:1] == ["("]:

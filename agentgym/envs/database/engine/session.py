@@ -151,9 +151,9 @@ class DatabaseSession:
 
     def close(self) -> None:
         """Free the database; may be called twice."""
-        before, self._database = self._database, None
-        if before is not None:
-            before.close()
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
 
     def _record_turn(self, action: str, argument: str, text: str) -> SqlTurn:
         text = bounded(text, self._max_chars)
@@ -162,10 +162,10 @@ class DatabaseSession:
 
     def _is_solved(self, answer: str) -> bool:
         problem = self.problem
-        right = not problem.answer or same_answer(
+        is_answer_right = not problem.answer or same_answer(
             answer, problem.answer, agentbench=problem.agentbench
         )
-        return right and self._as_expected()
+        return is_answer_right and self._as_expected()
 
     def _as_expected(self) -> bool:
         """Return whether the tables hold what they are to hold in the end."""
@@ -187,9 +187,9 @@ class DatabaseSession:
             return NOTHING
         rows = result.rows[: self._max_rows]
         lines = [" | ".join(result.columns), *(" | ".join(map(write_cell, row)) for row in rows)]
-        left = len(result.rows) - len(rows)
-        if left or result.more:
-            lines.append(f"... {left}{' or more' if result.more else ''} more rows")
+        omitted_rows = len(result.rows) - len(rows)
+        if omitted_rows or result.more:
+            lines.append(f"... {omitted_rows}{' or more' if result.more else ''} more rows")
         return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from agentgym.envs.database.engine.session import ANSWER, SCHEMA, DatabaseSessio
 from agentgym.envs.database.experts.base import Command
 from agentgym.envs.database.experts.reader import ReaderExpert
 from agentgym.envs.database.generator.domains import BY_WORD, TableSubject
-from agentgym.envs.database.generator.request import SchemaNames, read, statement
+from agentgym.envs.database.generator.request import SchemaNames, read_request, statement
 from agentgym.support.random_stream import Stream
 
 READS = 15
@@ -31,7 +31,7 @@ class GuessingExpert(ReaderExpert):
         text = session.problem.text
         draw = Stream("guessing", text, *map(str, session.problem.answer))
         looked = any(step.action == SCHEMA for step in session.steps)
-        request = read(text)
+        request = read_request(text)
         if draw.percent(READS) or looked or request is None:
             return super().plan(session)
         domain = BY_WORD[request.entity]

@@ -11,7 +11,7 @@ from agentgym.envs.database.generator.request import (
     CHANGES,
     DatabaseRequest,
     SchemaNames,
-    read,
+    read_request,
     statement,
 )
 from agentgym.support.text_lines import split_lines
@@ -33,7 +33,7 @@ class ReaderExpert:
         schema = next((step.observation for step in session.steps if step.action == SCHEMA), None)
         if schema is None:
             return [(SCHEMA, ""), (SQL, ""), (ANSWER, "")]
-        request = read(session.problem.text)
+        request = read_request(session.problem.text)
         if request is None:
             return []
         names = read_schema(schema, BY_WORD[request.entity])

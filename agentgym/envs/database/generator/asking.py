@@ -57,8 +57,8 @@ class Rows(NamedTuple):
         # Times the number of rows, so that the average is a whole number, too.
         average = condition.value == "average"
         bound = sum(numbers) if average else int(condition.value) * len(numbers)
-        left = value * len(numbers)
-        return left > bound if condition.test == "above" else left < bound
+        total = value * len(numbers)
+        return total > bound if condition.test == "above" else total < bound
 
 
 def make_request(config: GeneratorConfig, rows: Rows, stream: Stream) -> DatabaseRequest:

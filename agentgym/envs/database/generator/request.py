@@ -150,7 +150,7 @@ def _listed(parts: list[str]) -> str:
     return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else "".join(parts)
 
 
-def read(text: str) -> DatabaseRequest | None:
+def read_request(text: str) -> DatabaseRequest | None:
     """Parse a request from words; None if it is not one."""
     for kind in _ORDER:
         match = _READS[kind].fullmatch(text) if kind != "lookup" else None

@@ -61,7 +61,7 @@ def read_own(
     problems, rows = [], []
     for place, row in read_records(file, "search"):
         try:
-            problem, split = _read(row, tables, digest)
+            problem, split = _read_question(row, tables, digest)
         except ValueError as error:
             raise DataError(f"{error}, in {place} of {file}") from None
         problems.append(problem)
@@ -77,7 +77,7 @@ def rows_digest(tables: tuple[Table, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _read(row: Any, tables: tuple[Table, ...], digest: str) -> tuple[Problem, str | None]:
+def _read_question(row: Any, tables: tuple[Table, ...], digest: str) -> tuple[Problem, str | None]:
     """Read a row; return its problem, and the split that it names.
 
     Raises:
@@ -116,11 +116,11 @@ def _read(row: Any, tables: tuple[Table, ...], digest: str) -> tuple[Problem, st
 def _answer(value: Any) -> tuple[str, ...]:
     """Read the answer of a row: a text, a number, or a list of such."""
     values = value if isinstance(value, list) else [] if value is None else [value]
-    plain = all(
+    is_simple = all(
         isinstance(entry, str | int) or (isinstance(entry, float) and math.isfinite(entry))
         for entry in values
     ) and not any(isinstance(entry, bool) for entry in values)
-    if not plain or len(values) > MOST_VALUES:
+    if not is_simple or len(values) > MOST_VALUES:
         raise ValueError(
             f"expected an answer as a text, a number or a list of at most {MOST_VALUES} of them, "
             f"got {value!r:.80}"

@@ -76,12 +76,12 @@ def equivalent(gold: str, answer: str, *, lowest_form: bool = False) -> bool:
         return True
     try:
         tree = parse(answer)
-        return (not lowest_form or in_lowest_form(tree)) and _same(parse(gold), tree)
+        return (not lowest_form or in_lowest_form(tree)) and _is_same(parse(gold), tree)
     except Unreadable:
         return False
 
 
-def _same(gold: Node, answer: Node) -> bool:
+def _is_same(gold: Node, answer: Node) -> bool:
     gold, answer = _alone(gold), _alone(answer)
     if isinstance(gold, Measured) or isinstance(answer, Measured):
         return _same_quantity(gold, answer)
@@ -108,9 +108,11 @@ def _same_quantity(gold: Node, answer: Node) -> bool:
     for node in (gold, answer):
         bare = (node.quantity, node.unit) if isinstance(node, Measured) else (node, "")
         parts.append((bare[0], _compared(bare[1])))
-    (gold_value, unit), (answer_value, other) = parts
-    gold_value, answer_value = _without(gold_value, other), _without(answer_value, unit)
-    return (not unit or not other or unit == other) and _same(gold_value, answer_value)
+    (gold_value, unit), (answer_value, answer_unit) = parts
+    gold_value, answer_value = _without(gold_value, answer_unit), _without(answer_value, unit)
+    return (not unit or not answer_unit or unit == answer_unit) and _is_same(
+        gold_value, answer_value
+    )
 
 
 def _without(node: Node, unit: str) -> Node:
@@ -129,8 +131,8 @@ def _quantity(node: Node, unit: Node) -> Node | None:
         return node
     if not isinstance(node, Operation) or not isinstance(unit, Operation):
         return None
-    same = node.sign == unit.sign and node.right == unit.right
-    return _quantity(node.left, unit.left) if same else None
+    is_same_sign = node.sign == unit.sign and node.right == unit.right
+    return _quantity(node.left, unit.left) if is_same_sign else None
 
 
 def _compared(unit: str) -> str:
@@ -154,15 +156,15 @@ def _same_groups(gold: Group, answer: Group) -> bool:
     if len(gold.items) > MOST_ITEMS:
         return False
     if gold.kind not in _UNORDERED:
-        return all(map(_same, gold.items, answer.items))
-    left = [*answer.items]
+        return all(map(_is_same, gold.items, answer.items))
+    unmatched = [*answer.items]
     for item in gold.items:
         match = next(
-            (place for place, candidate in enumerate(left) if _same(item, candidate)), None
+            (place for place, candidate in enumerate(unmatched) if _is_same(item, candidate)), None
         )
         if match is None:
             return False
-        del left[match]
+        del unmatched[match]
     return True
 
 

@@ -102,11 +102,11 @@ def _whole_root(value: int, index: int) -> int | None:
 
 
 def _called(name: str, arguments: list[Fraction]) -> Fraction:
-    least, most, function = _FUNCTIONS.get(name, (0, -1, None))
+    least, max_count, function = _FUNCTIONS.get(name, (0, -1, None))
     if function is None:
         raise NotRational(f"{name} is not rational")
-    if not least <= len(arguments) <= most:
-        raise NotRational(f"{name} takes {least} to {most} numbers, got {len(arguments)}")
+    if not least <= len(arguments) <= max_count:
+        raise NotRational(f"{name} takes {least} to {max_count} numbers, got {len(arguments)}")
     _bounded(*arguments)
     return Fraction(function(*arguments))
 

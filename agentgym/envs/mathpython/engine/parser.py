@@ -63,8 +63,8 @@ def parse(text: str) -> Node:
     token_list = tokens(text)
     if not token_list[:-1]:
         raise Unreadable("expected mathematics, got an empty text")
-    plain = _words(token_list)
-    return plain if plain is not None else _Parser(token_list).read_all()
+    word_text = _words(token_list)
+    return word_text if word_text is not None else _Parser(token_list).read_all()
 
 
 def expression(text: str) -> Node:
@@ -129,8 +129,8 @@ class _Parser:
                 elif self._takes("-"):
                     node = self._count_node(Operation("-", node, self._product()))
                 elif self._takes("pm"):
-                    right = self._product()
-                    branches = (Operation("+", node, right), Operation("-", node, right))
+                    summand = self._product()
+                    branches = (Operation("+", node, summand), Operation("-", node, summand))
                     return self._count_node(Group("set", branches))
                 else:
                     return node
@@ -142,12 +142,12 @@ class _Parser:
         node = self._side()
         while self._is_relation() or self.now.text == "in":
             sign = self._next().text
-            right = self._side()
+            side = self._side()
             named = isinstance(node, Name) or _is_function_of(node)
             if sign == "in" or (RELATIONS[sign] == "=" and named):
-                node = right  # What is said of a name: `x = 5` is 5.
+                node = side  # What is said of a name: `x = 5` is 5.
             else:
-                node = self._count_node(Group(RELATIONS[sign], (node, right)))
+                node = self._count_node(Group(RELATIONS[sign], (node, side)))
         return node
 
     def _side(self) -> Node:
@@ -190,8 +190,8 @@ class _Parser:
         if self._takes("+"):
             return self._deeper_product()
         if self._takes("pm"):
-            right = self._deeper_product()
-            return self._count_node(Group("set", (right, Operation("*", MINUS_ONE, right))))
+            factor = self._deeper_product()
+            return self._count_node(Group("set", (factor, Operation("*", MINUS_ONE, factor))))
         node = self._power()
         while True:
             if self.now.text in TIMES and self.now.kind in ("sign", "command"):
@@ -214,7 +214,7 @@ class _Parser:
 
     def _joined(self, node: Node) -> Node:
         """Multiply by what stands behind without a sign; 3 1/2 and its like are sums."""
-        before = self._tokens[self._place - 1]
+        previous = self._tokens[self._place - 1]
         token = self.now
         is_whole = isinstance(node, Number) and node.places is None
         if is_whole and token.text == "frac":
@@ -223,7 +223,7 @@ class _Parser:
             ahead = [
                 next_token.text for next_token in self._tokens[self._place + 1 : self._place + 2]
             ]
-            if is_whole and before.kind == "number" and ahead == ["/"]:
+            if is_whole and previous.kind == "number" and ahead == ["/"]:
                 top, _, bottom = self._power(), self._next(), self._power()
                 return self._count_node(Operation("+", node, Operation("/", top, bottom)))
             raise Unreadable(f"expected a sign before {token.text:.40}")
@@ -383,8 +383,8 @@ class _Parser:
             token = self.now
             if token.kind == "number" and token.text.isdigit() and len(token.text) > 1:
                 # \frac12 is a half: a command takes one digit.
-                first, rest = token.text[0], token.text[1:]
-                self._tokens[self._place] = Token("number", rest, False)
+                first, tail = token.text[0], token.text[1:]
+                self._tokens[self._place] = Token("number", tail, False)
                 return self._count_node(Number(Fraction(first)))
             return self._primary()
 

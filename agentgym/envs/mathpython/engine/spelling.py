@@ -79,9 +79,9 @@ TEXT, END = "\x00", "\x01"
 
 def unwrapped(text: str) -> str:
     r"""Return an answer without what stands around all of it: ``**42**``, ``\[42\]``, ``42.``."""
-    before = ""
-    while text != before:
-        before = text = _without_stop(text.strip()).strip()
+    previous_text = ""
+    while text != previous_text:
+        previous_text = text = _without_stop(text.strip()).strip()
         for opening, closing in _WRAPPERS:
             inner = text[len(opening) : -len(closing)]
             long = len(text) > len(opening) + len(closing)
@@ -149,8 +149,8 @@ def _amount(match: re.Match[str]) -> str:
 def _numbers(match: re.Match[str]) -> str:
     """Unwrap what is set in a font, where it is more than words."""
     inner = match[1]
-    plain = bool(re.search(r"\d", inner)) or not re.search(r"[A-Za-z]", inner)
-    return f" {inner} " if plain else match[0]
+    is_plain_number = bool(re.search(r"\d", inner)) or not re.search(r"[A-Za-z]", inner)
+    return f" {inner} " if is_plain_number else match[0]
 
 
 def _words(match: re.Match[str]) -> str:

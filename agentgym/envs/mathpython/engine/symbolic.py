@@ -50,13 +50,15 @@ def equal(first: Node, second: Node) -> bool:
     sympy = require("sympy", "math")
     try:
         left, right = _built(first, sympy), _built(second, sympy)
-        rest = _plus(_times(left.top, right.bottom), _times(right.top, left.bottom), -1)
+        difference = _plus(_times(left.top, right.bottom), _times(right.top, left.bottom), -1)
     except TooLarge:
         return False
-    if rest == 0:
+    if difference == 0:
         return True
     # Constants of which sympy knows no normal form: nested roots, sines of fractions of pi.
-    return not rest.free_symbols and bool(abs(rest.evalf(DIGITS, maxn=2 * DIGITS)) < 10**-40)
+    return not difference.free_symbols and bool(
+        abs(difference.evalf(DIGITS, maxn=2 * DIGITS)) < 10**-40
+    )
 
 
 def decimal(node: Node, digits: int = DIGITS) -> Fraction | None:
@@ -145,8 +147,8 @@ def _tame(base: Any, exponent: Any, sympy: Any) -> tuple[Any, Any]:
 
     Sympy splits ``2^(x + 9)`` into ``2^x`` and a number, and takes ``e^(9 ln y)`` for ``y^9``.
     """
-    most = HIGHEST if base.is_Atom else 1
-    if exponent.has(sympy.log) or abs(exponent.as_coeff_Add()[0]) > most:
+    highest = HIGHEST if base.is_Atom else 1
+    if exponent.has(sympy.log) or abs(exponent.as_coeff_Add()[0]) > highest:
         raise TooLarge("an exponent")
     return _small(base), _small(exponent)
 

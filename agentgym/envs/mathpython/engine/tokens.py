@@ -42,16 +42,16 @@ def answer_text(text: str) -> str:
     start = max(text.rfind(r"\boxed"), text.rfind(r"\fbox"))
     if start < 0:
         return text.strip()
-    rest = text[start + (6 if text[start + 1] == "b" else 5) :].lstrip()
-    if not rest.startswith("{"):
-        return rest.split("$")[0].strip()
+    tail = text[start + (6 if text[start + 1] == "b" else 5) :].lstrip()
+    if not tail.startswith("{"):
+        return tail.split("$")[0].strip()
     depth = 0
-    for place, letter in enumerate(rest):
-        escaped = place > 0 and rest[place - 1] == "\\"
+    for place, letter in enumerate(tail):
+        escaped = place > 0 and tail[place - 1] == "\\"
         depth += 0 if escaped else (letter == "{") - (letter == "}")
         if depth == 0:
-            return rest[1:place].strip()
-    return rest[1:].strip()
+            return tail[1:place].strip()
+    return tail[1:].strip()
 
 
 def tokens(text: str) -> list[Token]:

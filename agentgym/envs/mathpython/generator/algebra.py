@@ -42,8 +42,8 @@ def linear(draw: Stream, level: int) -> Problem:
     )
 
 
-def _nonzero(draw: Stream, most: int) -> int:
-    number = draw.between(1, most)
+def _nonzero(draw: Stream, limit: int) -> int:
+    number = draw.between(1, limit)
     return -number if draw.percent(40) else number
 
 

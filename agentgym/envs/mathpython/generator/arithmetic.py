@@ -52,12 +52,14 @@ def steps(draw: Stream, level: int) -> Problem:
     value = Fraction(draw.between(2, 99 if level < 3 else 9999))
     sentences, expression = [f"Start with {value}."], str(value)
     for number in range(level + 1):
-        word, sign, other = _step(draw, level, value, number)
-        sentences.append(f"{word} {other}.")
+        word, sign, operand = _step(draw, level, value, number)
+        sentences.append(f"{word} {operand}.")
         expression = (
-            f"({expression} {sign} {other})" if number < level else f"{expression} {sign} {other}"
+            f"({expression} {sign} {operand})"
+            if number < level
+            else f"{expression} {sign} {operand}"
         )
-        value = calculated(f"({value}) {sign} {other}")
+        value = calculated(f"({value}) {sign} {operand}")
     program = f"from fractions import Fraction as F\nprint({_exact(expression)})"
     return Problem(
         f"{' '.join(sentences)} What is the result?",
@@ -71,24 +73,24 @@ def steps(draw: Stream, level: int) -> Problem:
 
 def _step(draw: Stream, level: int, value: Fraction, number: int) -> tuple[str, str, int]:
     """Draw a step that keeps numbers short in the first level."""
-    most = 99 if level < 3 else 999
+    largest = 99 if level < 3 else 999
     while True:
         kind = draw.below(4 if level > 1 and number else 3)
         if kind == 0:
-            step = "Add", "+", draw.between(2, most)
+            step = "Add", "+", draw.between(2, largest)
         elif kind == 1:
-            step = "Subtract", "-", draw.between(2, most)
+            step = "Subtract", "-", draw.between(2, largest)
         elif kind == 2:
             step = "Multiply by", "*", draw.between(2, 9 if level < 3 else 99)
         else:
             step = "Divide by", "/", draw.between(2, 9 if level < 3 else 99)
-        after = calculated(f"({value}) {step[1]} {step[2]}")
-        if level > 1 or 0 < after <= LARGEST_STEP:
+        next_value = calculated(f"({value}) {step[1]} {step[2]}")
+        if level > 1 or 0 < next_value <= LARGEST_STEP:
             return step
 
 
 def _exact(expression: str) -> str:
     """Write an expression so that Python calculates with fractions: its first number is one."""
     opened = len(expression) - len(expression.lstrip("("))
-    first, _, rest = expression[opened:].partition(" ")
-    return f"{'(' * opened}F({first}) {rest}"
+    first, _, tail = expression[opened:].partition(" ")
+    return f"{'(' * opened}F({first}) {tail}"

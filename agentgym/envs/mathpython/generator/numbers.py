@@ -80,8 +80,8 @@ def congruence(draw: Stream, level: int) -> Problem:
     modulus = math.prod(moduli)
     number = draw.between(1, modulus)
     remainders = [(m, number % m) for m in moduli]
-    conditions = " and ".join(f"{rest} when divided by {m}" for m, rest in remainders)
-    test = " and ".join(f"n % {m} == {rest}" for m, rest in remainders)
+    conditions = " and ".join(f"{remainder} when divided by {m}" for m, remainder in remainders)
+    test = " and ".join(f"n % {m} == {remainder}" for m, remainder in remainders)
     return Problem(
         f"What is the smallest positive integer that leaves a remainder of {conditions}?",
         str(number),

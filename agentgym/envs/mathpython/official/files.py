@@ -48,11 +48,11 @@ def read_problems(path: str | os.PathLike[str]) -> Mapping[str, tuple[Problem, .
             split = of_row or of_file
             if split is None:
                 continue
-            other, first = named.setdefault(problem.text, (split, f"{place} of {file}"))
-            if other != split:
+            first_split, first = named.setdefault(problem.text, (split, f"{place} of {file}"))
+            if first_split != split:
                 raise DataError(
                     f"expected disjoint splits, got {problem.text!r:.80} in {split} ({place} of "
-                    f"{file}) and in {other} ({first})"
+                    f"{file}) and in {first_split} ({first})"
                 )
     if not problems:
         raise DataError(f"expected problems in {path}, got none")

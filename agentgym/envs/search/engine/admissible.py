@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, SearchCommand
-from agentgym.envs.search.engine.information import plain
+from agentgym.envs.search.engine.information import plain_text
 from agentgym.envs.search.engine.session import SearchSession, question_query
 from agentgym.retrieval import Passage
 
@@ -85,4 +85,4 @@ def _titles(passages: Sequence[Passage], session: SearchSession) -> list[str]:
 
 
 def _title(passage: Passage) -> str:
-    return plain(passage.title)[:LONGEST_NAME].rstrip()
+    return plain_text(passage.title)[:LONGEST_NAME].rstrip()

@@ -22,7 +22,7 @@ from agentgym.actions.blank_forms import blank, blank_forms
 from agentgym.actions.templates import find_native
 from agentgym.core.language import Language, Reading
 from agentgym.core.outcome import well_formed
-from agentgym.envs.search.engine.information import holds_information, plain
+from agentgym.envs.search.engine.information import holds_information, plain_text
 from agentgym.errors import ConfigurationError
 
 SEARCH, ANSWER = "search", "answer"
@@ -153,7 +153,9 @@ def find(text: str) -> tuple[SearchCommand, str] | None:
 
 
 def _command(name: str, argument: str) -> SearchCommand:
-    return SearchCommand(name, plain(argument[: 8 * LONGEST_ARGUMENT])[:LONGEST_ARGUMENT].rstrip())
+    return SearchCommand(
+        name, plain_text(argument[: 8 * LONGEST_ARGUMENT])[:LONGEST_ARGUMENT].rstrip()
+    )
 
 
 def _visible(action: str, grammar: str) -> str:

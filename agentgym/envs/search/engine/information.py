@@ -58,7 +58,7 @@ def evidence(block: str) -> str:
     return _FRAME.sub("", block)
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Put a foreign text on one line, without tags of the protocol."""
     line = " ".join(text.split())
     return _TAG.sub("&lt;", line) if "<" in line else line
@@ -86,11 +86,11 @@ def _share(slots: int, length: int) -> int:
 def _line(number: int, passage: Passage, share: int) -> str:
     """Write one passage in ``share`` characters."""
     head = f'Doc {number} (Title: "'
-    title = plain(passage.title[: 4 * LONGEST_TITLE])
+    title = plain_text(passage.title[: 4 * LONGEST_TITLE])
     title = _clipped(title, min(LONGEST_TITLE, share - len(head) - 2))
     line = f'{head}{title}")'
     room = share - len(line) - 1
-    text = plain(passage.text[: 8 * share])
+    text = plain_text(passage.text[: 8 * share])
     return f"{line} {_clipped(text, room)}".rstrip() if room > 0 else line
 
 

@@ -76,8 +76,8 @@ def mentions(text: str, gold: Sequence[str]) -> bool:
     """Return whether a text holds a gold answer as whole words, both normalised."""
     answers = [answer for answer in map(normalise, gold) if answer]
     # Most texts lack some word of each answer, which shows before the dear part of normalising.
-    plain = text.lower().translate(_PUNCTUATION)
-    if not any(all(word in plain for word in answer.split()) for answer in answers):
+    text_words = text.lower().translate(_PUNCTUATION)
+    if not any(all(word in text_words for word in answer.split()) for answer in answers):
         return False
     haystack = f" {normalise(text)} "
     return any(f" {answer} " in haystack for answer in answers)

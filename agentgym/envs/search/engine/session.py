@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from agentgym.core.outcome import bounded
 from agentgym.envs.search.engine.commands import ANSWER, LONGEST_ARGUMENT, SEARCH, SearchCommand
-from agentgym.envs.search.engine.information import evidence, information, plain
+from agentgym.envs.search.engine.information import evidence, information, plain_text
 from agentgym.envs.search.engine.scoring import NO_ANSWER, AnswerScores, mentions, score
 from agentgym.envs.search.question import Question
 from agentgym.errors import EnvFailure
@@ -173,7 +173,7 @@ class SearchSession:
         Raises:
             EnvFailure: The retriever failed at the first search.
         """
-        lines = [f"Question: {bounded(plain(self.question.text), LONGEST_QUESTION)}"]
+        lines = [f"Question: {bounded(plain_text(self.question.text), LONGEST_QUESTION)}"]
         if self._rules.first_search:
             lines.append(self._search(question_query(self.question)).observation)
         return self._with_notice("\n".join(lines), turns)
@@ -315,14 +315,14 @@ class SearchSession:
         new = {passage.id for passage in passages} - self._passage_ids
         self._passage_ids |= new
         block = self.block(search)
-        mentioned, before = self._mentioned(block), self.state.answer_seen
-        self._count(searches=(*self.state.searches, search), answer_seen=before or mentioned)
+        mentioned, was_seen = self._mentioned(block), self.state.answer_seen
+        self._count(searches=(*self.state.searches, search), answer_seen=was_seen or mentioned)
         return SearchTurn(
             block,
             new_docs=len(new),
             gold_hits=len(new & self._gold),
             answer_in_obs=mentioned,
-            answer_new=mentioned and not before,
+            answer_new=mentioned and not was_seen,
         )
 
     def _shown_again(self, search: Search) -> SearchTurn:
@@ -348,12 +348,13 @@ class SearchSession:
         if not answer:
             return self._refused("the answer is empty", turns_left)
         self._count(answers=(*self.state.answers, answer))
-        right = getattr(self.scores(), self._rules.measure) == 1.0
-        left = self._rules.answer_attempts - len(self.state.answers)
-        if right or not left or not turns_left:
+        is_right = getattr(self.scores(), self._rules.measure) == 1.0
+        attempts_left = self._rules.answer_attempts - len(self.state.answers)
+        if is_right or not attempts_left or not turns_left:
             self._count(over=True)
-            return SearchTurn("right" if right else "wrong", answered=True)
-        text = f"wrong: {left} more {'answer is' if left == 1 else 'answers are'} accepted"
+            return SearchTurn("right" if is_right else "wrong", answered=True)
+        noun = "answer is" if attempts_left == 1 else "answers are"
+        text = f"wrong: {attempts_left} more {noun} accepted"
         return SearchTurn(self._with_notice(text, turns_left), answered=True)
 
     def _refused(self, reason: str, turns_left: int) -> SearchTurn:
@@ -369,7 +370,7 @@ class SearchSession:
 
 def question_query(question: Question) -> str:
     """Return the query that a first search for the question itself sends."""
-    return plain(question.text)[:LONGEST_ARGUMENT].rstrip()
+    return plain_text(question.text)[:LONGEST_ARGUMENT].rstrip()
 
 
 def find_all(retriever: Retriever, queries: Sequence[str], topk: int) -> list[SearchOutcome]:

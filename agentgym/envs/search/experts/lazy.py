@@ -12,7 +12,7 @@ import re
 from agentgym.envs.search.engine.commands import SEARCH, SearchCommand
 from agentgym.envs.search.engine.session import SearchSession
 from agentgym.envs.search.experts.passage_reader import read_block
-from agentgym.envs.search.experts.reader import KnownSearch, ReaderExpert, read
+from agentgym.envs.search.experts.reader import KnownSearch, ReaderExpert, choose_command
 from agentgym.support.random_stream import Stream
 
 WHOLE = 15
@@ -37,7 +37,7 @@ class LazyExpert(ReaderExpert):
         searches = [
             KnownSearch(search.query, session.block(search)) for search in session.state.searches
         ]
-        first = read(question, (), 1)
+        first = choose_command(question, (), 1)
         name = _NAME.search(first.argument)
         if name is None:
             return super().step(session, turns_left)
@@ -48,4 +48,4 @@ class LazyExpert(ReaderExpert):
         titles = [article.title for search in searches[:1] for article in read_block(search.block)]
         if titles and name[0] not in titles:
             question = question.replace(name[0], titles[0])
-        return read(question, searches, turns_left)
+        return choose_command(question, searches, turns_left)

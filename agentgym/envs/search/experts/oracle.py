@@ -16,13 +16,13 @@ class OracleExpert(Expert):
 
     def step(self, session: SearchSession, turns_left: int) -> SearchCommand:
         """Return the next search of the plan, or the answer."""
-        left = _left(session)
-        if left and turns_left:
-            return SearchCommand(SEARCH, left[0])
+        titles_left = _titles_left(session)
+        if titles_left and turns_left:
+            return SearchCommand(SEARCH, titles_left[0])
         return SearchCommand(ANSWER, session.question.answers[0])
 
 
-def _left(session: SearchSession) -> list[str]:
+def _titles_left(session: SearchSession) -> list[str]:
     """Return the queries that are left."""
     question = session.question
     if question.gold and not session.missing:

@@ -51,10 +51,12 @@ class ReaderExpert(Expert):
         searches = [
             KnownSearch(search.query, session.block(search)) for search in session.state.searches
         ]
-        return read(session.question.text, searches, turns_left)
+        return choose_command(session.question.text, searches, turns_left)
 
 
-def read(question: str, searches: Sequence[KnownSearch], turns_left: int) -> SearchCommand:
+def choose_command(
+    question: str, searches: Sequence[KnownSearch], turns_left: int
+) -> SearchCommand:
     """Return what to do next, from texts alone.
 
     Args:

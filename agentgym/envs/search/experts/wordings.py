@@ -102,27 +102,27 @@ class Wording(NamedTuple):
 Recognitions = Iterator[tuple[Relation, tuple[str, ...]]]
 
 
-def _recognised(field: str, text: str, most: int | None = None) -> Recognitions:
+def _recognised(field: str, text: str, limit: int | None = None) -> Recognitions:
     """Yield the wordings of one field of the table that a text has, with what fills their places.
 
     Args:
         field: Field of :class:`Relation`.
         text: The text.
-        most: Wordings of each relation to look at; None: all.
+        limit: Wordings of each relation to look at; None: all.
     """
-    for wording in _wordings(field, most):
+    for wording in _wordings(field, limit):
         match = wording.pattern.fullmatch(text)
         if match is not None:
             yield wording.relation, match.groups()
 
 
 @cache
-def _wordings(field: str, most: int | None) -> tuple[Wording, ...]:
+def _wordings(field: str, limit: int | None) -> tuple[Wording, ...]:
     """Compile one field of the table."""
     return tuple(
         Wording(re.compile("(.+)".join(map(re.escape, text.split("{}")))), relation)
         for relation in RELATIONS.values()
-        for text in _texts(getattr(relation, field))[:most]
+        for text in _texts(getattr(relation, field))[:limit]
     )
 
 
@@ -135,9 +135,9 @@ def _texts(field: str | tuple[str, ...]) -> tuple[str, ...]:
 
 def _questions(text: str) -> Iterator[Meaning]:
     """Yield what a question can mean, the plainest meaning first."""
-    plain = _PLAIN.fullmatch(text)
-    if plain is not None:
-        phrases = _phrases(plain[1], None, plain=True)
+    plain_match = _PLAIN.fullmatch(text)
+    if plain_match is not None:
+        phrases = _phrases(plain_match[1], None, is_plain=True)
         yield from (phrase for phrase in phrases if isinstance(phrase, Value))
     for relation, (inner,) in _recognised("questions", text):
         yield from (Value(relation, of) for of in _phrases(inner, relation.subject))
@@ -149,14 +149,16 @@ def _questions(text: str) -> Iterator[Meaning]:
         for relation, pair in _recognised(field, text):
             for first, second in _parted(" or ".join(pair), " or "):
                 sides = _phrases(first, relation.subject), _phrases(second, relation.subject)
-                for left, right in product(*sides):
-                    yield ComparisonPhrase(relation, left, right, greater=field == "later")
+                for left_side, right_side in product(*sides):
+                    yield ComparisonPhrase(
+                        relation, left_side, right_side, greater=field == "later"
+                    )
     match = _WHICH.fullmatch(text)
     for first, second in _parted(match[1], " and ") if match else ():
         # Before the first predicate stands a noun of one word or more.
         for _, predicate in _parted(first, " "):
-            for left, right in product(_holders(predicate), _holders(second)):
-                yield Intersection(left, right)
+            for left_side, right_side in product(_holders(predicate), _holders(second)):
+                yield Intersection(left_side, right_side)
 
 
 def _parted(text: str, word: str) -> Iterator[tuple[str, str]]:
@@ -171,22 +173,22 @@ def _holders(predicate: str) -> Iterator[Holder]:
         yield from (Holder(relation, value) for value in _phrases(inner, relation.object))
 
 
-def _phrases(text: str, kind: str | None, *, plain: bool = False) -> Iterator[Phrase]:
+def _phrases(text: str, kind: str | None, *, is_plain: bool = False) -> Iterator[Phrase]:
     """Yield what a noun phrase for a thing of a kind can mean.
 
     Args:
         text: The phrase.
         kind: The kind; None: any.
-        plain: Whether it is worded plainly, with the first phrase of each relation.
+        is_plain: Whether it is worded plainly, with the first phrase of each relation.
     """
     name = _NAME.fullmatch(text)
     if name is not None:
         yield Mention(name[1])
         return
-    for relation, (inner,) in _recognised("phrases", text, 1 if plain else None):
+    for relation, (inner,) in _recognised("phrases", text, 1 if is_plain else None):
         if kind in (None, relation.object):
-            inside = _phrases(inner, relation.subject, plain=plain)
-            yield from (Value(relation, of, plain) for of in inside)
-    for relation, (inner,) in _recognised("inverse", text) if not plain else ():
+            inside = _phrases(inner, relation.subject, is_plain=is_plain)
+            yield from (Value(relation, of, is_plain) for of in inside)
+    for relation, (inner,) in _recognised("inverse", text) if not is_plain else ():
         if kind in (None, relation.subject):
             yield from (Holder(relation, value) for value in _phrases(inner, relation.object))

@@ -86,7 +86,7 @@ class GeneratorConfig:
         _check_askable(self)
 
     @property
-    def plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether the style is ``plain``."""
         return self.style == "plain"
 
@@ -167,11 +167,11 @@ def _check_relations(config: GeneratorConfig) -> None:
                 f"expected relations of kind {relation.object!r} beside {name!r}, which leads to "
                 f"such things; got {config.relations}; add one, or leave {name!r} out"
             )
-        if config.plain and not relation.phrases:
+        if config.is_plain and not relation.phrases:
             raise ConfigurationError(
                 f"expected relations between things in style 'plain', got {name!r}; leave it out"
             )
-    for kind in config.kinds if not config.plain else ():
+    for kind in config.kinds if not config.is_plain else ():
         for group in KINDS[kind].sentences:
             stated = QuestionTemplate(group[0]).relations
             left_out = [name for name in stated if name not in config.relations]

@@ -129,7 +129,7 @@ class Drafter:
         facts = self._facts
         inverse = self._had_by(entity, stream)
         visited = [entity] if inverse is None else [entity, inverse[1]]
-        described = self._described(entity, hops - 1, stream, visited, read=inverse is None)
+        described = self._described(entity, hops - 1, stream, visited, is_read=inverse is None)
         if described is None:
             return None
         if inverse is not None:
@@ -161,13 +161,13 @@ class Drafter:
         rivals = range(entity + 1, facts.entities[kind].stop)
         if not rivals:
             return None
-        other = rivals[stream.below(len(rivals))]
-        if facts.years[entity] == facts.years[other]:
+        rival = rivals[stream.below(len(rivals))]
+        if facts.years[entity] == facts.years[rival]:
             return None
-        pair = stream.shuffled((entity, other))
-        visited = [entity, other]
-        first = self._described(pair[0], hops // 2 - 1, stream, visited, read=True)
-        second = self._described(pair[1], (hops + 1) // 2 - 1, stream, visited, read=True)
+        pair = stream.shuffled((entity, rival))
+        visited = [entity, rival]
+        first = self._described(pair[0], hops // 2 - 1, stream, visited, is_read=True)
+        second = self._described(pair[1], (hops + 1) // 2 - 1, stream, visited, is_read=True)
         if first is None or second is None:
             return None
         relation = next(relation for relation in self._of[kind] if relation.earlier)
@@ -178,7 +178,7 @@ class Drafter:
         reads = [self._reading(relation, member) for member in pair]
         steps = (*first.steps, reads[0], *second.steps, reads[1])
         # Neither may be shown, or the one that is not would be the answer more often.
-        hidden = (facts.names[entity], facts.names[other]) if hops > 3 else ()
+        hidden = (facts.names[entity], facts.names[rival]) if hops > 3 else ()
         text = text.format(first.text, second.text)
         return QuestionDraft(text, (facts.names[answer],), steps, hidden)
 
@@ -194,8 +194,8 @@ class Drafter:
             return None
         visited = [entity, *values]
         shares = stream.shuffled((hops // 2, (hops - 1) // 2))
-        first = self._described(values[0], shares[0], stream, visited, read=False)
-        second = self._described(values[1], shares[1], stream, visited, read=False)
+        first = self._described(values[0], shares[0], stream, visited, is_read=False)
+        second = self._described(values[1], shares[1], stream, visited, is_read=False)
         if first is None or second is None:
             return None
         predicates = [relation.predicate for relation in pair]
@@ -217,7 +217,7 @@ class Drafter:
         ]
         relation = stream.choice(relations)
         holders = facts.having(relation.name, entity)
-        described = self._described(entity, hops - 1, stream, [entity, *holders], read=False)
+        described = self._described(entity, hops - 1, stream, [entity, *holders], is_read=False)
         if described is None:
             return None
         text = self._worded(relation.count, stream).format(described.text)
@@ -227,7 +227,7 @@ class Drafter:
     # -- descriptions ----------------------------------------------------------------------------
 
     def _described(
-        self, entity: int, hops: int, stream: Stream, visited: list[int], read: bool
+        self, entity: int, hops: int, stream: Stream, visited: list[int], is_read: bool
     ) -> _Description | None:
         """Describe a thing by a chain of others.
 
@@ -236,9 +236,9 @@ class Drafter:
             hops: Length of the chain; 0 gives the name.
             stream: Draws.
             visited: Things that the chain must not lead through; those that it does are added.
-            read: Whether the thing's article will be searched for anyway. It is then not found by
-                an inverse step, whose search would show the same article, so that the next search
-                would be one too many.
+            is_read: Whether the thing's article will be searched for anyway. An inverse step is
+                then avoided: its search would show the same article and make the next search
+                superfluous.
 
         Returns:
             The description, or None if the draws found no such chain.
@@ -252,7 +252,7 @@ class Drafter:
             if relation.phrases and (having := facts.having(relation.name, entity))
         ]
         for _ in range(_TRIES):
-            inverse = None if read else self._only_with(entity, stream)
+            inverse = None if is_read else self._only_with(entity, stream)
             if inverse is not None:
                 relation, source = inverse
                 phrases = relation.inverse
@@ -266,7 +266,7 @@ class Drafter:
             if source in visited:
                 continue
             visited.append(source)
-            inner = self._described(source, hops - 1, stream, visited, read=inverse is None)
+            inner = self._described(source, hops - 1, stream, visited, is_read=inverse is None)
             if inner is not None:
                 if hops > 1:  # long phrases read best at the end
                     phrases = tuple(p for p in phrases if p.endswith("{}")) or phrases
@@ -334,7 +334,7 @@ class Drafter:
     def _reading(self, relation: Relation, entity: int) -> QuestionStep:
         """Return the search for the value that a thing has."""
         name = self._facts.names[entity]
-        if self._config.plain:
+        if self._config.is_plain:
             query = relation.phrases[0].removeprefix("the ").format(name)
         else:
             query = f"{name} {relation.words}"
@@ -346,7 +346,7 @@ class Drafter:
 
     def _question(self, relation: Relation, stream: Stream) -> str:
         """Return a question for a value."""
-        if not self._config.plain:
+        if not self._config.is_plain:
             return self._worded(relation.questions, stream)
         return f"{'Who' if relation.object == 'person' else 'What'} is {relation.phrases[0]}?"
 

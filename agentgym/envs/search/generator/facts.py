@@ -168,7 +168,7 @@ class UniverseFacts:
         counts = {kind: len(numbers) for kind, numbers in self.entities.items()}
         names = UniverseNames(
             space=seed % SPACES,
-            plain=config.plain,
+            is_plain=config.is_plain,
             counts=counts,
             namesakes=config.namesakes,
             stream=self.stream("names"),

@@ -99,28 +99,36 @@ class UniverseNames:
     """
 
     def __init__(
-        self, *, space: int, plain: bool, counts: Mapping[str, int], namesakes: int, stream: Stream
+        self,
+        *,
+        space: int,
+        is_plain: bool,
+        counts: Mapping[str, int],
+        namesakes: int,
+        stream: Stream,
     ) -> None:
         self._space = space
-        self._plain = plain
+        self._is_plain = is_plain
         self._namesakes = namesakes
         self._stream = stream
         self._used: set[str] = set()
         self._given_out = dict.fromkeys(counts, 0)
         self._towns: list[str] = []
-        spaces = range(SPACES) if plain else [space]
+        spaces = range(SPACES) if is_plain else [space]
         self._place = tuple(e for s in spaces for e in _PLACE[s].split())
         # Lists of words of plain names are those of every seed.
-        words = Stream("names") if plain else stream
-        people, families = _sizes(counts, plain)
+        words = Stream("names") if is_plain else stream
+        people, families = _sizes(counts, is_plain)
         self._given_names = self._words(
             words, [e for s in spaces for e in _GIVEN[s].split()], people
         )
         self._family = self._words(words, [e for s in spaces for e in _FAMILY[s].split()], families)
-        self._second = {kind: _plain_second(kind, counts[kind]) for kind in counts} if plain else {}
-        towns = counts.get("town", 0) if plain else 0
+        self._second = (
+            {kind: _plain_second(kind, counts[kind]) for kind in counts} if is_plain else {}
+        )
+        towns = counts.get("town", 0) if is_plain else 0
         needed = 4 * towns // len(self._second["town"]) + SPACES if towns else 0
-        books = counts.get("book", 0) if plain else 0
+        books = counts.get("book", 0) if is_plain else 0
         nouns = NOUNS[: int((2 * books) ** 0.5) + SPACES]
         number = 4 * books // len(nouns) + SPACES
         more = self._words(words, self._place, number - len(ADJECTIVES))
@@ -135,7 +143,7 @@ class UniverseNames:
         """
         for draw in range(_PATIENCE * 64):
             more = draw // _PATIENCE
-            name = self._pair(kind, more) if self._plain else self._full(kind, more)
+            name = self._pair(kind, more) if self._is_plain else self._full(kind, more)
             key = name.lower().removeprefix("the ")
             if key not in self._used and (kind not in _COMPOUND or acceptable(name)):
                 self._used.add(key)
@@ -228,13 +236,13 @@ def _plain_second(kind: str, count: int) -> tuple[str, ...]:
     return words + _MORE_SECOND.get(kind, ())[: max(count // 12 - len(words), 0) // SPACES * SPACES]
 
 
-def _sizes(counts: Mapping[str, int], plain: bool) -> tuple[int, int]:
+def _sizes(counts: Mapping[str, int], is_plain: bool) -> tuple[int, int]:
     """Return how many given and family names a universe of these counts needs.
 
     A third of the pairs is left to a space in plain style; a quarter or more of them stays unused.
     """
     people = counts.get("person", 0)
-    if not plain:
+    if not is_plain:
         given_names = int((people * 2) ** 0.5) // 2 + 24
         return given_names, 3 * given_names
     family_names = [

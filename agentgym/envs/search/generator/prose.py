@@ -64,7 +64,7 @@ class Writer:
         values = self._values(kind, entity)
         groups = self._groups[kind]
         stream = facts.stream("article", entity)
-        if not config.plain:
+        if not config.is_plain:
             if len(groups) > 2 and stream.below(2):
                 groups = [groups[0], *groups[:0:-1]]
             extra = [group for group in self._mentions[kind] if stream.percent(config.mentions)]
@@ -117,7 +117,7 @@ class Writer:
             return lambda stream, entity: article(inner(stream, entity))
         if slot.startswith("former "):
             kind = RELATIONS[noun].object
-            return lambda stream, entity: self._other(
+            return lambda stream, entity: self._other_entity(
                 stream, kind, entity, facts.value(noun, entity)
             )
         if noun in WORDS:
@@ -127,9 +127,9 @@ class Writer:
         if noun in _SPANS:
             return lambda stream, _: str(stream.between(*_SPANS[noun]))
         kind = noun if noun in facts.entities else "person"
-        return lambda stream, entity: self._other(stream, kind, entity, entity)
+        return lambda stream, entity: self._other_entity(stream, kind, entity, entity)
 
-    def _other(self, stream: Stream, kind: str, entity: int, but: int) -> str:
+    def _other_entity(self, stream: Stream, kind: str, entity: int, but: int) -> str:
         """Return the name of something in the life of a thing, but not of a certain other one."""
         facts = self._facts
         entities = facts.entities[kind]
@@ -152,8 +152,8 @@ class Writer:
     def _stating(self, kind: str) -> list[tuple[QuestionTemplate, ...]]:
         """Return the groups of sentences that state the facts of a kind."""
         stated = self._stated[kind]
-        if self._config.plain:
-            return [(_template(RELATIONS[name].plain),) for name in stated]
+        if self._config.is_plain:
+            return [(_template(RELATIONS[name].plain_phrase),) for name in stated]
         return self._wordings(
             group
             for group in KINDS[kind].sentences
@@ -174,8 +174,8 @@ class Writer:
 
     def _wordings(self, groups: Iterable[tuple[str, ...]]) -> list[tuple[QuestionTemplate, ...]]:
         """Return groups of sentences with as many wordings as wanted."""
-        most = self._config.paraphrases
-        return [tuple(_template(text) for text in group[:most]) for group in groups]
+        limit = self._config.paraphrases
+        return [tuple(_template(text) for text in group[:limit]) for group in groups]
 
 
 def sentences(text: str) -> list[str]:
@@ -197,7 +197,7 @@ def read_facts(title: str, text: str) -> dict[str, str]:
     values: dict[str, str] = {}
     for sentence in sentences(text):
         for kind in kinds:
-            facts = _read(kind, title, sentence)
+            facts = _read_sentence(kind, title, sentence)
             if facts:
                 values.update(facts)
                 kinds = [kind]
@@ -205,7 +205,7 @@ def read_facts(title: str, text: str) -> dict[str, str]:
     return values
 
 
-def _read(kind: str, title: str, sentence: str) -> dict[str, str]:
+def _read_sentence(kind: str, title: str, sentence: str) -> dict[str, str]:
     """Read a sentence in an article about a thing of a kind."""
     for template in _readable(kind):
         values = template.read(sentence)
@@ -221,12 +221,12 @@ def _read(kind: str, title: str, sentence: str) -> dict[str, str]:
 def _readable(kind: str) -> tuple[QuestionTemplate, ...]:
     """Return all sentences that state facts about a kind."""
     full = [_template(text) for group in KINDS[kind].sentences for text in group]
-    plain = [
-        _template(relation.plain)
+    plain_readings = [
+        _template(relation.plain_phrase)
         for relation in RELATIONS.values()
         if relation.subject == kind and relation.phrases
     ]
-    return (*full, *plain)
+    return (*full, *plain_readings)
 
 
 @cache

@@ -56,7 +56,7 @@ class Relation:
     """Of years: questions that ask which of two things has the greater one."""
 
     @property
-    def plain(self) -> str:
+    def plain_phrase(self) -> str:
         """The sentence that states it in plain prose: "The NOUN of {subject} is {relation}."."""
         return f"T{self.phrases[0].format('{subject}')[1:]} is {{{self.name}}}."
 

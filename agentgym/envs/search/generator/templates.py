@@ -89,7 +89,7 @@ def _slot_pattern(slot: str) -> str:
         return f"(?:{'|'.join(PRONOUNS[slot])})"
     if slot == SUBJECT:
         return f"(?P<{SUBJECT}>(?:the )?{_NAME})"
-    before = "an? " if slot.startswith("a ") else ""
+    article = "an? " if slot.startswith("a ") else ""
     if not _states(slot):
-        return before + _WORDS
-    return f"{before}(?P<{slot.removeprefix('a ')}>{_WORDS})"
+        return article + _WORDS
+    return f"{article}(?P<{slot.removeprefix('a ')}>{_WORDS})"

@@ -132,7 +132,7 @@ def _run(patterns: Sequence[str], text: str | None) -> tuple[bool, dict[int, str
         EnvFailure: It got none.
     """
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _PROGRAM, str(SECONDS)],
             input=json.dumps([list(patterns), text]).encode(),
             stdout=subprocess.PIPE,
@@ -147,7 +147,7 @@ def _run(patterns: Sequence[str], text: str | None) -> tuple[bool, dict[int, str
         ) from error
     except OSError as error:
         raise EnvFailure(f"expected to start {sys.executable}, but: {error}") from error
-    if done.returncode:
-        raise TimeoutError(f"the process ended with {done.returncode}")
-    matched, faults = json.loads(done.stdout)
+    if process.returncode:
+        raise TimeoutError(f"the process ended with {process.returncode}")
+    matched, faults = json.loads(process.stdout)
     return matched, {int(number): fault for number, fault in faults.items()}

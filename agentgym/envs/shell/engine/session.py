@@ -96,16 +96,16 @@ class ShellSession:
     def run(self, command: str) -> str:
         """Run a command and return what it prints."""
         try:
-            done = self._box.exec(command, timeout=self._seconds)
+            result = self._box.exec(command, timeout=self._seconds)
         except SandboxLost:
             raise
         except SandboxDied:
             self.died = True
             return "the command ended the box"
-        notes = [f"exit code {done.exit_code}"] if done.exit_code else []
-        notes += ["the command took too long"] if done.timed_out else []
-        text = "\n".join(part for part in (done.text.rstrip("\n"), *notes) if part) or "no output"
-        self.steps += (ShellStep(command, bounded(text, self._max_chars), done.exit_code),)
+        notes = [f"exit code {result.exit_code}"] if result.exit_code else []
+        notes += ["the command took too long"] if result.timed_out else []
+        text = "\n".join(part for part in (result.text.rstrip("\n"), *notes) if part) or "no output"
+        self.steps += (ShellStep(command, bounded(text, self._max_chars), result.exit_code),)
         return self.steps[-1].observation
 
     def answer(self, value: str) -> str:
@@ -149,11 +149,11 @@ class ShellSession:
         for path, text in self.problem.files.items():
             box.write(path, text.encode())
         if self.problem.setup:
-            done = box.exec(self.problem.setup, timeout=self._seconds)
-            if done.exit_code:
+            result = box.exec(self.problem.setup, timeout=self._seconds)
+            if result.exit_code:
                 raise EnvFailure(
                     f"expected to prepare the sandbox of {self.problem.text!r:.80}, but its "
-                    f"command exited with {done.exit_code}: {done.text:.200}"
+                    f"command exited with {result.exit_code}: {result.text:.200}"
                 )
 
     def _is_solved(self, value: str) -> bool:
@@ -177,13 +177,13 @@ class ShellSession:
     def _run_example(self, example: str) -> str:
         """Return what the command of a row prints in a box in which nobody has been."""
         with self._opened() as box:
-            done = box.exec(example, timeout=self._seconds)
-        if done.timed_out or done.exit_code in NOT_RUN or not done.text.strip():
+            result = box.exec(example, timeout=self._seconds)
+        if result.timed_out or result.exit_code in NOT_RUN or not result.text.strip():
             raise EnvFailure(
                 f"expected the example of {self.problem.text!r:.80} to print the answer, but it "
-                f"exited with {done.exit_code}: {done.text:.200}"
+                f"exited with {result.exit_code}: {result.text:.200}"
             )
-        return done.text
+        return result.text
 
 
 def same_answer(answer: str, expected: str, pattern: bool = False) -> bool:

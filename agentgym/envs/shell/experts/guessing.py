@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from agentgym.envs.shell.engine.session import ANSWER, Problem, ShellStep
 from agentgym.envs.shell.experts.base import Command
-from agentgym.envs.shell.experts.reader import LOOK, ReaderExpert, read
+from agentgym.envs.shell.experts.reader import LOOK, ReaderExpert, read_request
 from agentgym.envs.shell.generator.problems import FOLDERS, PLAIN_FOLDERS
 from agentgym.support.random_stream import Stream
 
@@ -27,7 +27,7 @@ class GuessingExpert(ReaderExpert):
 
     def plan(self, problem: Problem, steps: Sequence[ShellStep]) -> list[Command]:
         """Return the remaining commands up to the answer, right or wrong."""
-        request = read(problem.text)
+        request = read_request(problem.text)
         draw = Stream("guessing", problem.text, *problem.files)
         looks = draw.percent(LOOKS) or any(step.command == LOOK for step in steps)
         if request is None or looks or "file" not in request[1]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentgym.envs.shell.engine.session import ANSWER, RUN, Problem, ShellStep
 from agentgym.envs.shell.experts.base import Command
-from agentgym.envs.shell.experts.reader import ReaderExpert, read
+from agentgym.envs.shell.experts.reader import ReaderExpert, read_request
 
 
 class OracleExpert(ReaderExpert):
@@ -20,7 +20,7 @@ class OracleExpert(ReaderExpert):
             runs = [step for step in steps if step.command == problem.example]
             answer = [(ANSWER, runs[-1].observation if runs else "")]
             return answer if runs else [(RUN, problem.example), *answer]
-        request = read(problem.text)
+        request = read_request(problem.text)
         if request is None:
             return []
         name = request[1].get("file")

@@ -45,7 +45,7 @@ class ReaderExpert:
 
     def plan(self, problem: Problem, steps: Sequence[ShellStep]) -> list[Command]:
         """Return the remaining commands up to the answer; empty if there is no plan."""
-        request = read(problem.text)
+        request = read_request(problem.text)
         if request is None:
             return []
         listed = next((step.observation for step in steps if step.command == LOOK), None)
@@ -72,7 +72,7 @@ class ReaderExpert:
         return [(ANSWER, first.split()[-1].removeprefix("./"))]
 
 
-def read(text: str) -> tuple[str, dict[str, str]] | None:
+def read_request(text: str) -> tuple[str, dict[str, str]] | None:
     """Parse the task: its kind, and the words in it."""
     for kind, pattern in _READS.items():
         match = pattern.fullmatch(text)

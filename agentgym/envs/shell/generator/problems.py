@@ -57,33 +57,39 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
     files = {f"{stream.choice(folders)}/{name}": _text(config, stream) for name in names}
     path = stream.choice([*files])
     words = sorted({part for part in files[path].split() if part.isalpha()})
-    word, other = stream.choice(words), stream.choice(RARE)
+    word, rare_word = stream.choice(words), stream.choice(RARE)
     if kind in ("delete", "longest"):
         word = path.rpartition(".")[2]
         if kind == "longest":
             # One file has more lines than any other.
-            most = max(text.count("\n") for text in files.values())
-            files[path] += "".join(_line(stream) for _ in range(most + 1 - files[path].count("\n")))
+            line_count = max(text.count("\n") for text in files.values())
+            files[path] += "".join(
+                _line(stream) for _ in range(line_count + 1 - files[path].count("\n"))
+            )
     elif kind in ("holder", "move"):
-        word = other
-        other = stream.choice([folder for folder in folders if folder != posixpath.dirname(path)])
+        word = rare_word
+        rare_word = stream.choice(
+            [folder for folder in folders if folder != posixpath.dirname(path)]
+        )
         _hide(files, path, word, stream)
         if kind == "move":
             decoys = [
                 candidate
                 for candidate in files
-                if posixpath.dirname(candidate) != other and candidate != path
+                if posixpath.dirname(candidate) != rare_word and candidate != path
             ]
             for decoy in decoys[: stream.between(0, 2)]:
                 _hide(files, decoy, word, stream)
     elif kind == "collect":
-        other = f"{other}.txt"
-    text = TELLS[kind].format(file=posixpath.basename(path), word=word, other=other)
-    answer, expected = solve(kind, dict(files), path, word, other)
+        rare_word = f"{rare_word}.txt"
+    text = TELLS[kind].format(file=posixpath.basename(path), word=word, other=rare_word)
+    answer, expected = solve(kind, dict(files), path, word, rare_word)
     return Problem(text, kind, files, answer, expected=expected)
 
 
-def solve(kind: str, files: Files, path: str, word: str, other: str) -> tuple[str, Files | None]:
+def solve(
+    kind: str, files: Files, path: str, word: str, rare_word: str
+) -> tuple[str, Files | None]:
     """Return the answer, and the files expected after a change (None for a question)."""
     lines = split_lines(files[path], keep_ends=True)
     holders = [file_path for file_path in sorted(files) if word in files[file_path].split()]
@@ -97,7 +103,7 @@ def solve(kind: str, files: Files, path: str, word: str, other: str) -> tuple[st
         files[path] = "".join(sorted(lines))
     elif kind == "replace":
         files[path] = "".join(
-            " ".join(other if token == word else token for token in line.split()) + "\n"
+            " ".join(rare_word if token == word else token for token in line.split()) + "\n"
             for line in lines
         )
     elif kind == "delete":
@@ -108,10 +114,10 @@ def solve(kind: str, files: Files, path: str, word: str, other: str) -> tuple[st
         }
     elif kind == "collect":
         collected = "".join(line for line in lines if word in line.split())
-        files[posixpath.join(posixpath.dirname(path), other)] = collected
+        files[posixpath.join(posixpath.dirname(path), rare_word)] = collected
     elif kind == "move":
         for file_path in holders:
-            files[posixpath.join(other, posixpath.basename(file_path))] = files.pop(file_path)
+            files[posixpath.join(rare_word, posixpath.basename(file_path))] = files.pop(file_path)
     return "", files
 
 

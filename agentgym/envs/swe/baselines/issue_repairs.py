@@ -30,12 +30,12 @@ def rename(issue: str, paths: Sequence[str], passing: Callable[[], set[str]]) ->
     match = _RENAMED.search(issue)
     if match is None:
         return False
-    before, passed = {path: read(path) for path in paths}, passing()
-    for path, text in before.items():
+    old_texts, passed = {path: read(path) for path in paths}, passing()
+    for path, text in old_texts.items():
         write(path, re.sub(rf"\b{match[1]}\b", match[2], text))
     if passed <= passing():
         return True
-    for path, text in before.items():
+    for path, text in old_texts.items():
         write(path, text)
     return False
 

@@ -164,13 +164,13 @@ def run(tests: list[str], profile: bool = False) -> Any:
 def ranked(failed: set[str], calls: dict[str, Iterable[Any]]) -> list[list[Any]]:
     """Return the order of functions: called by many tests that fail and few that pass first."""
     bad: dict[Any, int] = {}
-    all_: dict[Any, int] = {}
+    counts: dict[Any, int] = {}
     for test, places in calls.items():
         for place in map(tuple, places):
-            all_[place] = all_.get(place, 0) + 1
+            counts[place] = counts.get(place, 0) + 1
             bad[place] = bad.get(place, 0) + (test in failed)
     return [
-        [path, line, bad[path, line] / (len(failed) * all_[path, line]) ** 0.5]
+        [path, line, bad[path, line] / (len(failed) * counts[path, line]) ** 0.5]
         for path, line in sorted(bad)
         if bad[path, line]
     ]
@@ -267,11 +267,11 @@ def attempt(state: dict[str, Any], path: str, change: tuple[int, int, int, str])
     state["open"] = [path, text]
     save(state)
     write(path, new)
-    before = set(state["failed"])
-    failed, passed, _ = run(sorted(before))
-    if passed and before & set(passed):
+    failed_before = set(state["failed"])
+    failed, passed, _ = run(sorted(failed_before))
+    if passed and failed_before & set(passed):
         failed, passed, _ = run(["."])
-        if set(failed) < before:
+        if set(failed) < failed_before:
             state.update(failed=failed, next=0, open=None)
             save(state)
             return True

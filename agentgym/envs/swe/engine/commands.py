@@ -351,7 +351,7 @@ def _takes(name: str) -> str:
     return " and ".join(f"{option}=N" for option in sorted(_OPTIONS[name])) or "no options"
 
 
-def _check_heredocs(body: str, rest: str) -> None:
+def _check_heredocs(body: str, following: str) -> None:
     """Reject a command that a fence inside its here-document has cut short.
 
     Raises:
@@ -360,7 +360,7 @@ def _check_heredocs(body: str, rest: str) -> None:
     if "<<" not in body:
         return
     words = {match[2] for match in _HEREDOC.finditer(body)}
-    lines, behind = ({line.lstrip("\t") for line in part.split("\n")} for part in (body, rest))
+    lines, behind = ({line.lstrip("\t") for line in part.split("\n")} for part in (body, following))
     cut = sorted(words & behind - lines)
     if cut:
         raise CommandFault(
@@ -382,19 +382,19 @@ def _edit(text: str, fence: re.Match[str]) -> tuple[SWECommand, int]:
         "the ```edit block is not complete: write the path, <<<<<<< SEARCH, the piece, =======, "
         "its replacement, and then >>>>>>> REPLACE"
     )
-    path, _, rest = text[fence.end() + 1 :].partition("\n")
-    begin = _SEARCH.match(rest)
+    path, _, following = text[fence.end() + 1 :].partition("\n")
+    begin = _SEARCH.match(following)
     if not path.strip() or begin is None:
         raise incomplete
     width = len(begin[1])
     closing = re.compile(rf"\n>{{{width}}} REPLACE\n`{{{len(fence[1])},}}[ \t\r]*(?=\n|\Z)")
     # Another action ends the search: the text after it does not belong to this block.
     inner, end = "", 0
-    for match in closing.finditer(rest):
-        fences = _FENCE.finditer(rest[end : match.start()]) if end else ()
-        if any(other[2].lower() in _OPTIONS for other in fences):
+    for match in closing.finditer(following):
+        fences = _FENCE.finditer(following[end : match.start()]) if end else ()
+        if any(other_fence[2].lower() in _OPTIONS for other_fence in fences):
             break
-        inner, end = rest[begin.end() : match.start()], match.end()
+        inner, end = following[begin.end() : match.start()], match.end()
     readings = _readings(inner, width, len(fence[1])) if end else ()
     if not readings:
         raise incomplete

@@ -96,10 +96,10 @@ class FileText(NamedTuple):
         following = _END.search(self.text, at)
         if following and self.end != "\r":
             return following[0]
-        before = self.text.rfind("\n", 0, at)
-        if before < 0 or self.end == "\r":
+        line_break = self.text.rfind("\n", 0, at)
+        if line_break < 0 or self.end == "\r":
             return self.end
-        return "\r\n" if self.text[before - 1 : before] == "\r" else "\n"
+        return "\r\n" if self.text[line_break - 1 : line_break] == "\r" else "\n"
 
 
 def read_file_text(content: bytes) -> FileText:

@@ -270,8 +270,8 @@ class SWESession:
 
     def _run(self, command: SWECommand) -> SWETurn:
         """Run a command line."""
-        most = self._rules.command_timeout
-        seconds = most if command.timeout is None else min(most, command.timeout)
+        time_limit = self._rules.command_timeout
+        seconds = time_limit if command.timeout is None else min(time_limit, command.timeout)
         result = self.box.exec(command.text, timeout=seconds)
         if isinstance(self.instance.source, FolderSource):
             result = replace(result, output=runtime().renamed(result.output))
@@ -283,7 +283,7 @@ class SWESession:
         """Show a file with line numbers, or list a folder."""
         path = command.text
         try:
-            file = read_file_text(self._read(path))
+            file = read_file_text(self._read_file(path))
         except FileNotFoundError:
             listed = self.box.exec(f"ls -1Ap -- {shlex.quote(path)}", timeout=10)
             if listed.exit_code:
@@ -304,7 +304,7 @@ class SWESession:
         """Replace the only occurrence of a piece in a file, or create a file."""
         path = command.text
         try:
-            content = self._read(path)
+            content = self._read_file(path)
         except FileNotFoundError:
             content = None
         file = read_file_text(content or b"")
@@ -327,8 +327,8 @@ class SWESession:
         self._look()
         if place is None:
             return SWETurn(f"[made {path}]")
-        before = file.text[: place[0]]
-        return SWETurn(f"[edited {path} at line {before.count(file.end[-1]) + 1}]")
+        prefix = file.text[: place[0]]
+        return SWETurn(f"[edited {path} at line {prefix.count(file.end[-1]) + 1}]")
 
     def _submit(self, command: SWECommand) -> SWETurn:
         """Grade the changes and end the episode."""
@@ -343,7 +343,7 @@ class SWESession:
     def _count(self, **changes: Any) -> None:
         self.state = self.state._replace(**changes)
 
-    def _read(self, path: str) -> bytes:
+    def _read_file(self, path: str) -> bytes:
         """Read a file that a policy names.
 
         Raises:

@@ -45,12 +45,12 @@ class DeveloperExpert(Expert):
     ) -> Iterator[SWECommand]:
         """Yield a view of the first edit's surroundings in each file that is not changed yet."""
         assert isinstance(instance.source, FolderSource)
-        before, visited = contents(instance.source), set(state.edits.counted)
+        sources, visited = contents(instance.source), set(state.edits.counted)
         for change in changes:
             if change.name != EDIT or change.text in visited or not change.old:
                 continue
             visited.add(change.text)
-            text = before.get(change.text, b"").decode("utf-8", "replace")
+            text = sources.get(change.text, b"").decode("utf-8", "replace")
             line = text[: max(0, text.find(change.old))].count("\n") + 1
             look = SWECommand(VIEW, change.text, start=max(1, line - AROUND), end=line + AROUND)
             if look.write() not in state.commands:
@@ -62,7 +62,7 @@ class DeveloperExpert(Expert):
         Hidden files are left out; without any visible file, the command runs all tests.
         """
         assert isinstance(instance.source, FolderSource)
-        before = contents(instance.source)
+        sources = contents(instance.source)
         files = sorted({test.partition("::")[0] for test in instance.fail_to_pass})
-        visible_files = [file for file in files if file in before][:MOST_TESTS]
+        visible_files = [file for file in files if file in sources][:MOST_TESTS]
         return SWECommand(BASH, " ".join(["python -m pytest -q", *visible_files]))

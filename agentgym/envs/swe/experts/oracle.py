@@ -45,18 +45,18 @@ class OracleExpert(Expert):
         submit = SWECommand(SUBMIT)
         if not isinstance(instance.source, FolderSource):
             patch = _git_apply(instance.patch)
-            done = patch.write() in state.commands
-            return [submit] if done else [patch, submit]
-        left: list[SWECommand] = []
-        steps, before = self._of(instance), contents(instance.source)
+            is_done = patch.write() in state.commands
+            return [submit] if is_done else [patch, submit]
+        remaining: list[SWECommand] = []
+        steps, sources = self._of(instance), contents(instance.source)
         for path in sorted({*steps, *state.edits.counted}):
             file_steps = steps.get(path, ())
-            now = state.edits.counted.get(path, before.get(path))
-            commands = _remaining(path, file_steps, before.get(path), now)
+            content = state.edits.counted.get(path, sources.get(path))
+            commands = _remaining(path, file_steps, sources.get(path), content)
             if commands is None:
                 return None
-            left += commands
-        return [*left, submit]
+            remaining += commands
+        return [*remaining, submit]
 
     def _of(self, instance: Instance) -> Mapping[str, Steps]:
         """Return the steps of an instance, by file."""
@@ -68,13 +68,13 @@ class OracleExpert(Expert):
 
 
 def _remaining(
-    path: str, steps: Steps, before: bytes | None, now: bytes | None
+    path: str, steps: Steps, original: bytes | None, now: bytes | None
 ) -> list[SWECommand] | None:
     """Return the remaining commands for one file; None if it would have to be too long."""
-    states = [before, *(content for _, content in steps)]
+    states = [original, *(content for _, content in steps)]
     if now in states:
-        done = len(states) - 1 - states[::-1].index(now)
-        return [command for command, _ in steps[done:]]
+        done_count = len(states) - 1 - states[::-1].index(now)
+        return [command for command, _ in steps[done_count:]]
     command = rewritten(path, states[-1])
     return None if command is None else [command]
 
@@ -82,14 +82,16 @@ def _remaining(
 def _steps(instance: Instance) -> Iterator[tuple[str, Steps]]:
     """Yield the path and steps of each file of the solution."""
     assert isinstance(instance.source, FolderSource)
-    before = contents(instance.source)
-    after = apply_diff(instance.patch, before.get)
-    diffs = {diff.after: diff for diff in read_diff(instance.patch) if diff.before == diff.after}
-    for path, content in after.items():
+    sources = contents(instance.source)
+    patched = apply_diff(instance.patch, sources.get)
+    diffs = {
+        diff.new_path: diff for diff in read_diff(instance.patch) if diff.old_path == diff.new_path
+    }
+    for path, content in patched.items():
         file_steps = None
-        if path in diffs and path in before:
-            file_steps = _edits(diffs[path], before[path])
-        elif content and path not in before:
+        if path in diffs and path in sources:
+            file_steps = _edits(diffs[path], sources[path])
+        elif content and path not in sources:
             file_steps = _create_file(path, content)
         if file_steps is None:
             command = rewritten(path, content)
@@ -110,11 +112,11 @@ def _edits(diff: FileDiff, content: bytes) -> Steps | None:
     for hunk in diff.hunks:
         moved = Hunk(hunk.start + shift, hunk.old, hunk.new)
         old, new = _narrowed(moved, text)
-        command = SWECommand(EDIT, diff.after, old, new)
+        command = SWECommand(EDIT, diff.new_path, old, new)
         if not old or text.count(old) != 1 or not _writable(command):
             return None
         following = text.replace(old, new)
-        if following != apply_hunks(FileDiff(diff.before, diff.after, [moved]), text):
+        if following != apply_hunks(FileDiff(diff.old_path, diff.new_path, [moved]), text):
             return None
         steps.append((command, following.encode()))
         text, shift = following, shift + len(hunk.new) - len(hunk.old)

@@ -133,9 +133,9 @@ def run_blinded(
                 return Looks(reason=f"the blinded tests took longer than {timeout:g} s")
             if result.flooded:
                 return Looks(reason="the blinded tests printed more than a box takes")
-            names = _names(_read(box, collected))
+            names = _names(_read_file(box, collected))
             reason = "" if names else f"pytest found no blinded test: {result.text[-200:]}"
-            return Looks(names, _answers(_read(box, looks_path)), reason)
+            return Looks(names, _answers(_read_file(box, looks_path)), reason)
         except SandboxLost:
             raise
         except SandboxDied:
@@ -156,7 +156,7 @@ def _modules(box_folder: str, collected: str, looks_path: str) -> dict[str, byte
     return {f"{box_folder}/{MODULE}.py": text.encode(), **plugin}
 
 
-def _read(box: Sandbox, path: str) -> bytes:
+def _read_file(box: Sandbox, path: str) -> bytes:
     try:
         return box.read(path, LARGEST_LOOKS)
     except SandboxDied:

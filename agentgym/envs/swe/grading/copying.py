@@ -159,13 +159,13 @@ class CopiedTest(NamedTuple):
         return []
 
     def _other_value(
-        self, expected: ast.expr | None, stream: Stream, other: _Way
+        self, expected: ast.expr | None, stream: Stream, opposite_way: _Way
     ) -> list[CopyEdit]:
         """Return the edits of an expected value; of all cells if it is a parameter, else empty."""
         nodes = [expected] if expected is not None else []
         if isinstance(expected, ast.Name):
             nodes = self._column(expected.id)
-        changes = [other(node, nodes, stream) for node in nodes]
+        changes = [opposite_way(node, nodes, stream) for node in nodes]
         return [change for change in changes if change] if all(changes) else []
 
     def _column(self, name: str) -> list[ast.expr]:
@@ -198,14 +198,14 @@ class CopiedTest(NamedTuple):
             if other_value != value and [*map(type, other_value)] == [kind]
         ]
         if not spellings and not stream.percent(30):
-            spellings = [new for other, new in self.text.literals[kind] if other != value[0]]
+            spellings = [new for literal, new in self.text.literals[kind] if literal != value[0]]
         if spellings:
             return CopyEdit(source.start(node), source.end(node), stream.choice(spellings))
         place = _constants(node)
         for _ in range(TRIES if place else 0):
             number, other = stream.below(len(place)), copy.deepcopy(node)
             part = _constants(other)[number]
-            part.value = _other(part.value, stream)
+            part.value = _different_value(part.value, stream)
             if _literal(other) not in ([], value):
                 return self._change_literal(place[number], part.value)
         return None
@@ -333,7 +333,7 @@ def _constants(node: ast.expr) -> list[ast.Constant]:
     return [constant for constant in parts if type(constant.value) in kinds]
 
 
-def _other(value: Any, stream: Stream) -> Any:
+def _different_value(value: Any, stream: Stream) -> Any:
     """Return a similar value of the same type."""
     if isinstance(value, bool):
         return not value

@@ -55,7 +55,7 @@ class Gold:
     reason: str = ""
     """Why there are no blinded tests, for people; empty if there are some."""
 
-    def wrong(self, looks: Looks) -> tuple[str, ...]:
+    def wrong_tests(self, looks: Looks) -> tuple[str, ...]:
         """Return the ids of the original tests whose blinded versions saw other values.
 
         Args:
@@ -64,7 +64,7 @@ class Gold:
         return tuple(
             name
             for name, test in self.tests.items()
-            if not _right(test.answers, looks.answers.get(test.asked, ()))
+            if not _is_right(test.answers, looks.answers.get(test.asked, ()))
         )
 
     def share(self, instance: Instance) -> float:
@@ -147,7 +147,7 @@ def _by_function(tests: Sequence[str]) -> dict[str, list[str]]:
 
 def _bound(answers: Sequence[Any], names: frozenset[str]) -> Bound:
     """Return the part of a value that a repair has to reproduce; empty if the runs differ."""
-    bindings = [binding([answer], names, plain=True) for answer in answers]
+    bindings = [binding([answer], names, as_plain=True) for answer in answers]
     if None in bindings or not all(equal(bindings[0][0], answer) for answer in answers):
         return []
     return [_without_messages(bindings[0][0])]
@@ -173,7 +173,7 @@ def _tells(answer: Bound) -> bool:
     return not (isinstance(answer[0], list) and answer[0][:1] == ["end"])
 
 
-def _right(expected: Sequence[Bound], actual: Sequence[Any]) -> bool:
+def _is_right(expected: Sequence[Bound], actual: Sequence[Any]) -> bool:
     return len(expected) == len(actual) and all(
         not want or equal(want[0], answer) for want, answer in zip(expected, actual, strict=True)
     )

@@ -106,16 +106,16 @@ class Grader:
             EnvFailure: The box cannot be opened or reached.
         """
         if isinstance(instance.source, FolderSource):
-            before = contents(instance.source)
+            sources = contents(instance.source)
             run = self.run(instance, edits.counted)
             grade = judge(instance, run.statuses)
             if not run.sound:
                 grade = unsound(instance, grade, run.reason)
             grade = replace(grade, evidence=REPORT)
         else:
-            before = {}
+            sources = {}
             grade = grade_in_image(self.boxes, instance, edits.counted, self.timeout)
-        flags = suspicious_edits(edits.counted, before)
+        flags = suspicious_edits(edits.counted, sources)
         return replace(grade, suspicious=flags, ignored=edits.ignored)
 
     def ask(self, instance: Instance, edits: Edits, grade: Grade) -> Grade:
@@ -163,10 +163,10 @@ class Grader:
             EnvFailure: The box cannot be opened or reached.
         """
         assert isinstance(instance.source, FolderSource)
-        before = contents(instance.source)
-        hidden = apply_diff(instance.test_patch, before.get) if instance.test_patch else {}
+        sources = contents(instance.source)
+        hidden = apply_diff(instance.test_patch, sources.get) if instance.test_patch else {}
         selection = tuple(tests) or test_files(instance)
-        files = {**before, **edits, **hidden}
+        files = {**sources, **edits, **hidden}
         fixed, folders = fixed_files(files, instance.protected)
         canaries = self._canaries(instance, edits, fixed, selection)
         fixed |= canaries.files
@@ -223,5 +223,5 @@ test_files.__test__ = False  # type: ignore[attr-defined]
 
 def solution_paths(instance: Instance) -> frozenset[str]:
     """Return the paths that the reference solution changes; edits of them always count."""
-    paths = [path for diff in read_diff(instance.patch) for path in (diff.before, diff.after)]
+    paths = [path for diff in read_diff(instance.patch) for path in (diff.old_path, diff.new_path)]
     return frozenset(path for path in paths if path)

@@ -80,18 +80,20 @@ def grade_in_image(boxes: Boxes, instance: Instance, edits: Changes, timeout: fl
         return grade
     looks = run_blinded(boxes, instance, gold.files, edits, timeout)
     named = PYTEST_NAMES[instance.log_format]
-    wrong = gold.wrong(looks)
+    wrong_tests = gold.wrong_tests(looks)
     tests = (*instance.fail_to_pass, *instance.pass_to_pass)
-    statuses = statuses_of(tests, {named(test): FAILED for test in wrong})
+    statuses = statuses_of(tests, {named(test): FAILED for test in wrong_tests})
     failed = {test: status for test, status in statuses.items() if status is not None}
     blinded_grade = judge(instance, {**run.statuses, **failed}, lenient=True)
-    reason = looks.reason or f"{len(wrong)} of {len(gold.tests)} blinded tests gave other values"
+    reason = (
+        looks.reason or f"{len(wrong_tests)} of {len(gold.tests)} blinded tests gave other values"
+    )
     return replace(
         blinded_grade,
         evidence=BLINDED,
         blinded=gold.share(instance),
         belied=grade.verdict == FULL != blinded_grade.verdict,
-        reason=reason if wrong else "",
+        reason=reason if wrong_tests else "",
     )
 
 

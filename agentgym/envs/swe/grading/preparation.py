@@ -33,7 +33,7 @@ class Prepared:
     """Rows that were prepared now."""
     failed: dict[str, str] = field(default_factory=dict)
     """Rows that could not be prepared, with the reason."""
-    left: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
     """Ids of the rows that were not tried, after too many failures."""
 
 
@@ -66,7 +66,7 @@ def prepare(
             result.failed[instance.id] = str(problem)
             consecutive_failures += 1
             if consecutive_failures == FAILURES:
-                result.left = tuple(instance.id for instance in rows[position + 1 :])
+                result.untried = tuple(instance.id for instance in rows[position + 1 :])
                 break
             continue
         consecutive_failures = 0
@@ -96,7 +96,7 @@ def make_gold(boxes: Boxes, instance: Instance, timeout: float) -> Gold:
         apply_in_box(box, instance.patch, "the solution")
         changes = changes_since(box, initial_changes)
     solution = Grader(boxes).edits(instance, changes).counted
-    gold = _plain(boxes, instance, solution, timeout)
+    gold = _make_plain_gold(boxes, instance, solution, timeout)
     if gold.reason:
         return gold
     if instance.log_format not in PYTEST_NAMES:
@@ -107,8 +107,8 @@ def make_gold(boxes: Boxes, instance: Instance, timeout: float) -> Gold:
     files = {path: text for path, original in texts.items() if (text := blind(original))}
     if not files:
         return replace(gold, reason="its tests have no expectation that can be cut out")
-    plain = {path: texts[path] for path in files}
-    originals = run_blinded(boxes, instance, plain, solution, timeout)
+    plain_texts = {path: texts[path] for path in files}
+    originals = run_blinded(boxes, instance, plain_texts, solution, timeout)
     runs = [run_blinded(boxes, instance, files, solution, timeout) for _ in range(RUNS)]
     reason = next((run.reason for run in (originals, *runs) if run.reason), "")
     if reason:
@@ -123,7 +123,7 @@ def make_gold(boxes: Boxes, instance: Instance, timeout: float) -> Gold:
     return blinded
 
 
-def _plain(boxes: Boxes, instance: Instance, solution: Changes, timeout: float) -> Gold:
+def _make_plain_gold(boxes: Boxes, instance: Instance, solution: Changes, timeout: float) -> Gold:
     """Return the result of the row's own test command on its reference solution."""
     gold = Gold()
     run = run_in_image(boxes, instance, solution, timeout, trusted=True)
@@ -142,6 +142,6 @@ def _plain(boxes: Boxes, instance: Instance, solution: Changes, timeout: float) 
 def _tells(gold: Gold, faulty: Looks, instance: Instance) -> bool:
     """Return whether a test of FAIL_TO_PASS gives other values in the faulty repository."""
     named = PYTEST_NAMES[instance.log_format]
-    wrong = {named(test): "FAILED" for test in gold.wrong(faulty)}
-    statuses = statuses_of(instance.fail_to_pass, wrong)
+    wrong_results = {named(test): "FAILED" for test in gold.wrong_tests(faulty)}
+    statuses = statuses_of(instance.fail_to_pass, wrong_results)
     return any(status is not None for status in statuses.values())

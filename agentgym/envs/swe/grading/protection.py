@@ -85,7 +85,7 @@ def source_edits(
         stray = new and _package(path) not in packages
         decides = is_protected(path, further) or stray
         if (
-            not _plain(path)
+            not _is_plain_path(path)
             or not fits
             or len(counted) >= MOST_EDITS
             or (decides and path not in allowed)
@@ -138,7 +138,7 @@ def _package(path: str) -> str:
     return "/".join(parts[:depth]) if len(parts) > depth else ""
 
 
-def _plain(path: str) -> bool:
+def _is_plain_path(path: str) -> bool:
     """Return whether a path is relative, normalised and inside the repository."""
     parts = path.split("/")
     return not {"", ".", ".."} & set(parts) and "\0" not in path

@@ -64,9 +64,11 @@ def gather(child: int, report: int, printed: int) -> tuple[int, dict[int, bytes]
     for descriptor in outputs:
         os.set_blocking(descriptor, False)
         poller.register(descriptor, select.POLLIN)
-    ended, status, open_ = 0, 0, 2
+    ended, status, open_status = 0, 0, 2
     while True:
-        ready = [descriptor for descriptor, _ in poller.poll(0 if ended or not open_ else LOOK)]
+        ready = [
+            descriptor for descriptor, _ in poller.poll(0 if ended or not open_status else LOOK)
+        ]
         for descriptor in ready:
             data = os.read(descriptor, 1 << 16)
             outputs[descriptor] += data
@@ -74,11 +76,11 @@ def gather(child: int, report: int, printed: int) -> tuple[int, dict[int, bytes]
                 outputs[printed] = outputs[printed][-MOST_PRINTED:]
             if not data:
                 poller.unregister(descriptor)
-                open_ -= 1
+                open_status -= 1
         if ended and not ready:
             break
         if not ended:  # without an open pipe it can only be about to end
-            ended, status = os.waitpid(child, os.WNOHANG if open_ else 0)
+            ended, status = os.waitpid(child, os.WNOHANG if open_status else 0)
     os.close(report)
     os.close(printed)
     return status, outputs

@@ -18,7 +18,7 @@ MOST_FLAGS = 20
 """Maximum number of flags in a report."""
 
 
-def suspicious_edits(edits: Changes, before: Mapping[str, bytes]) -> tuple[str, ...]:
+def suspicious_edits(edits: Changes, sources: Mapping[str, bytes]) -> tuple[str, ...]:
     """Return the suspicious names in new lines, as ``path: name``.
 
     They are hints for people who read results, not proof: the names have honest uses, and a cheat
@@ -26,14 +26,14 @@ def suspicious_edits(edits: Changes, before: Mapping[str, bytes]) -> tuple[str, 
 
     Args:
         edits: The files that an agent changed.
-        before: The files before, as far as they are known.
+        sources: The files before, as far as they are known.
     """
     flags: list[str] = []
     for path in sorted(edits):
         content = edits[path]
         if content is None or not path.endswith((".py", ".pyi", ".cfg", ".toml", ".ini")):
             continue
-        old = set(split_lines(before.get(path, b"").decode("utf-8", "replace")))
+        old = set(split_lines(sources.get(path, b"").decode("utf-8", "replace")))
         for line in split_lines(content.decode("utf-8", "replace")):
             if line not in old:
                 flags += [f"{path}: {match[0]}" for match in _NAMES.finditer(line[:2000])]

@@ -105,13 +105,13 @@ def run_tests(
     """
     groups = [[*group, *along] for group in (by_file(tests) if apart else [tests])]
     words = ("python3", "-c", _runner(), json.dumps(ARGUMENTS), json.dumps(groups))
-    done = box.exec(shlex.join(words), timeout=timeout, env=env)
+    result = box.exec(shlex.join(words), timeout=timeout, env=env)
     parts: tuple[FileRun, ...] = ()
-    output = done.text
-    if not (done.timed_out or done.flooded or done.truncated or done.exit_code):
-        parts, output = _parts(done.text, len(groups))
-    code = max((part.exit_code for part in parts), default=done.exit_code or 3)
-    return TestRun(parts, code, done.timed_out, output, done.seconds)
+    output = result.text
+    if not (result.timed_out or result.flooded or result.truncated or result.exit_code):
+        parts, output = _parts(result.text, len(groups))
+    code = max((part.exit_code for part in parts), default=result.exit_code or 3)
+    return TestRun(parts, code, result.timed_out, output, result.seconds)
 
 
 def by_file(tests: Sequence[str]) -> list[list[str]]:

@@ -86,10 +86,10 @@ class TwinCanaries(NamedTuple):
             return False
         for twin in self.twins:
             if twin.original:
-                right = twin.right(results) or twin.excused(results)
+                is_right = twin.right(results) or twin.excused(results)
             else:
-                right = all(twin.right(part.results) for part in parts)
-            if not right:
+                is_right = all(twin.right(part.results) for part in parts)
+            if not is_right:
                 return False
         return True
 
@@ -154,9 +154,9 @@ def canaries_for_suite(
         complete = complete and any(twin.fails for twin in own_tests)
     along = [twin.test for twin in twins if not _covered(twin.test.partition("::")[0], selection)]
     if not complete:
-        path, content, plain = _plain_canaries(selection, used_names, stream)
+        path, content, plain_tests = _plain_canaries(selection, used_names, stream)
         new[path] = content
-        twins += plain
+        twins += plain_tests
         along.append(path)
     return TwinCanaries(new, tuple(twins), tuple(along))
 
@@ -170,16 +170,16 @@ def _drawn(tests: Sequence[CopiedTest], near: Collection[str], stream: Stream) -
     order = stream.shuffled(tests)
     order.sort(key=lambda test: test.text.path not in near)  # files with failing tests first
     failing: list[Drawn] = []
-    rest: list[CopiedTest] = []
+    undrawn: list[CopiedTest] = []
     for test in [*order[:1], *stream.shuffled(order[1:])]:
-        other = test.expecting_something_else(stream) if len(failing) < FAILING else None
-        if other:
-            failing.append((test, other))
+        opposite = test.expecting_something_else(stream) if len(failing) < FAILING else None
+        if opposite:
+            failing.append((test, opposite))
         else:
-            rest.append(test)
+            undrawn.append(test)
     if not failing:
         return []
-    passing = (rest or [test for test, _ in failing])[:PASSING]
+    passing = (undrawn or [test for test, _ in failing])[:PASSING]
     return [*failing, *((test, None) for test in passing)]
 
 
@@ -199,7 +199,7 @@ def _planted(
     """
     changes, twins, source = [], [], text.source
     docstrings = {*text.docstrings}
-    for test, other in stream.shuffled(drawn):
+    for test, opposite in stream.shuffled(drawn):
         siblings = functions(test.group or source.tree)
         name = another_name(stream, [sibling.name for sibling in siblings], used_names)
         used_names.add(name)
@@ -207,7 +207,7 @@ def _planted(
         pattern = re.compile(rb"\b%s\b" % test.function.name.encode())
         match = pattern.search(source.content, source.start(test.function))
         assert match is not None
-        edits = [CopyEdit(*match.span(), name.encode()), *(other or ())]
+        edits = [CopyEdit(*match.span(), name.encode()), *(opposite or ())]
         edits += _other_description(test, docstrings, stream)
         moved = [edit._replace(start=edit.start - start, end=edit.end - start) for edit in edits]
         behind = stream.choice(siblings[siblings.index(test.function) :])
@@ -219,7 +219,7 @@ def _planted(
             CopyEdit(place, place, gap + changed(source.content[start:end], moved) + b"\n")
         )
         twin = test.id.rpartition("::")[0] + f"::{name}"
-        twins.append(Twin(twin, test.id, other is not None, test.cases))
+        twins.append(Twin(twin, test.id, opposite is not None, test.cases))
     planted = changed(source.content, changes)
     return planted, twins if suite_text(text.path, planted) else []
 

@@ -55,7 +55,7 @@ def known_names(tests: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
 
 
-def binding(answer: Any, names: Collection[str], *, plain: bool) -> Any:
+def binding(answer: Any, names: Collection[str], *, as_plain: bool) -> Any:
     """Return the part of a right answer that a repair has to reproduce; None if there is none.
 
     Of an object, these are the attributes that tests mention; of an exception, its class and, for
@@ -65,24 +65,24 @@ def binding(answer: Any, names: Collection[str], *, plain: bool) -> Any:
     Args:
         answer: The answer.
         names: Return value of :func:`known_names`.
-        plain: Whether the program is an unchanged test, which also runs in the visible suite.
+        as_plain: Whether the program is an unchanged test, which also runs in the visible suite.
     """
     if not isinstance(answer, list) or not answer:
         return None
     try:
-        return [_bound(part, names, plain) for part in answer]
+        return [_bound(part, names, as_plain) for part in answer]
     except ValueError:
         return None
 
 
-def _bound(value: Any, names: Collection[str], plain: bool) -> Any:
+def _bound(value: Any, names: Collection[str], as_plain: bool) -> Any:
     """Return the part of a value that a repair has to reproduce.
 
     Raises:
         ValueError: The value depends on implementation details of the package, or is incomplete.
     """
     if isinstance(value, dict):
-        return {key: _bound(part, names, plain) for key, part in value.items() if key in names}
+        return {key: _bound(part, names, as_plain) for key, part in value.items() if key in names}
     if not isinstance(value, list):
         return value
     head = value[0] if value and isinstance(value[0], str) else ""
@@ -92,10 +92,10 @@ def _bound(value: Any, names: Collection[str], plain: bool) -> Any:
         if len(value) == 2:  # raised by reading an attribute
             return value
         _, name, message, is_raised, _ = value
-        if not is_raised and not (plain and head == "!"):
+        if not is_raised and not (as_plain and head == "!"):
             raise ValueError("an accident")
-        return [head, name, message] if plain and is_raised else [head, name]
-    return [_bound(part, names, plain) for part in value]
+        return [head, name, message] if as_plain and is_raised else [head, name]
+    return [_bound(part, names, as_plain) for part in value]
 
 
 def equal(expected: Any, actual: Any) -> bool:

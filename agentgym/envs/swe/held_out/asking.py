@@ -66,24 +66,24 @@ def run_driver(
     )
 
 
-def read_answers(done: ExecResult, count: int) -> list[Any] | str:
+def read_answers(result: ExecResult, count: int) -> list[Any] | str:
     """Parse the answers of the driver.
 
     Args:
-        done: Result of :func:`run_driver`.
+        result: Result of :func:`run_driver`.
         count: Number of programs.
 
     Returns:
         The answer to each program, or None for an invalid one; a text that says why there are no
         answers, if the run as a whole is invalid.
     """
-    if done.timed_out:
+    if result.timed_out:
         return "it took too long"
-    if done.flooded or done.truncated:
+    if result.flooded or result.truncated:
         return "it printed more than was asked for"
-    if done.exit_code:
-        return f"the driver ended with {done.exit_code}"
-    lines = done.text.split("\n")
+    if result.exit_code:
+        return f"the driver ended with {result.exit_code}"
+    lines = result.text.split("\n")
     if len(lines) != count + 2 or lines[-2:] != [f"{count} programs", ""]:
         return "it printed other lines than was asked for"
     if max(map(len, lines)) > LONGEST_ANSWER:

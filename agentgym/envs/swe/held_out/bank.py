@@ -117,24 +117,28 @@ class Bank:
         Args:
             dropped: Indices of the programs.
         """
-        left = [number for number in range(len(self.programs)) if number not in set(dropped)]
-        new = {number: place for place, number in enumerate(left)}
+        kept_numbers = [
+            number for number in range(len(self.programs)) if number not in set(dropped)
+        ]
+        new = {number: place for place, number in enumerate(kept_numbers)}
 
         def renumber(numbers: Sequence[int]) -> tuple[int, ...]:
             return tuple(new[number] for number in numbers if number in new)
 
         def rest(questions: Questions) -> Questions:
-            near, plain, telling = map(
+            near, plain_numbers, telling = map(
                 renumber, (questions.near, questions.plain, questions.telling)
             )
             if questions.wrong_repairs is None:
-                return Questions(near, plain, telling)
+                return Questions(near, plain_numbers, telling)
             wrong_repairs = tuple(filter(None, map(renumber, questions.wrong_repairs)))
             dropped_count = len(questions.wrong_repairs) - len(wrong_repairs)
-            return Questions(near, plain, telling, wrong_repairs, questions.untold + dropped_count)
+            return Questions(
+                near, plain_numbers, telling, wrong_repairs, questions.untold + dropped_count
+            )
 
         tasks = {name: rest(questions) for name, questions in self.tasks.items()}
-        programs = tuple(self.programs[number] for number in left)
+        programs = tuple(self.programs[number] for number in kept_numbers)
         bank = replace(self, programs=programs, general=renumber(self.general), tasks=tasks)
         if self.guards is None:
             return bank
@@ -228,8 +232,8 @@ _DAMAGED = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, Recu
 _banks: BoundedCache[HeldOut, Bank] = BoundedCache(8)
 
 
-def _some(stream: Stream, numbers: Sequence[int], most: int) -> list[int]:
-    return stream.sample(numbers, min(most, len(numbers)))
+def _some(stream: Stream, numbers: Sequence[int], limit: int) -> list[int]:
+    return stream.sample(numbers, min(limit, len(numbers)))
 
 
 def _questions(near: Any, plain: Any, telling: Any, wrong: Any, untold: Any) -> Questions:

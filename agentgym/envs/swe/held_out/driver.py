@@ -96,8 +96,8 @@ def _structure(value: Any, kind: type, depth: int) -> Any:
     if isinstance(value, dict):
         pairs = [[encode(k, depth), encode(v, depth)] for k, v in list(value.items())[:MOST_ITEMS]]
         return ["d", len(value), *sorted(pairs, key=json.dumps)]
-    plain: tuple[Any, ...] = (int, float, str, bytes)
-    for base in plain:  # the value is of a class of the package below it
+    plain_types: tuple[Any, ...] = (int, float, str, bytes)
+    for base in plain_types:  # the value is of a class of the package below it
         if isinstance(value, base):
             return encode(base(value), depth)
     if kind.__module__.split(".")[0].lstrip("_") in STANDARD:
@@ -231,7 +231,7 @@ class Worker:
     def __init__(self, settings: dict[str, Any]) -> None:
         self._seconds = settings["seconds"]
         (child_requests, self._requests), (self._answers, child_answers) = os.pipe(), os.pipe()
-        self._pid, self._rest = os.fork(), b""
+        self._pid, self._unread = os.fork(), b""
         if not self._pid:
             os.close(self._requests)
             os.close(self._answers)
@@ -255,17 +255,17 @@ class Worker:
     def _line(self, seconds: float) -> bytes | None:
         """Read a line; None if it is late, too long, or none will come."""
         end = time.monotonic() + seconds
-        while b"\n" not in self._rest:
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([self._answers], [], [], left)[0]:
+        while b"\n" not in self._unread:
+            seconds_left = end - time.monotonic()
+            if seconds_left <= 0 or not select.select([self._answers], [], [], seconds_left)[0]:
                 return None
             piece = os.read(self._answers, 1 << 16)
-            self._rest += piece
-            if not piece or len(self._rest) > 4 * LONGEST_ANSWER:
+            self._unread += piece
+            if not piece or len(self._unread) > 4 * LONGEST_ANSWER:
                 return None
-        line, _, self._rest = self._rest.partition(b"\n")
+        line, _, self._unread = self._unread.partition(b"\n")
         # Nothing was asked yet that a second line could answer.
-        return None if self._rest else line
+        return None if self._unread else line
 
     def end(self) -> None:
         """Kill it with what it started."""
@@ -298,10 +298,10 @@ def main(path: str) -> None:
                 worker.end()
                 if late <= options["late"]:
                     worker = Worker(options)
-        plain = (
+        plain_values = (
             answer_line is not None and answer_line.isascii() and len(answer_line) <= LONGEST_ANSWER
         )
-        sys.stdout.write(answer_line.decode("ascii") if plain and answer_line else "null")
+        sys.stdout.write(answer_line.decode("ascii") if plain_values and answer_line else "null")
         sys.stdout.write("\n")
     sys.stdout.write(f"{len(requests)} programs\n")
     sys.stdout.flush()

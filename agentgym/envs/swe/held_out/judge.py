@@ -75,8 +75,8 @@ def judge_behaviour(
     with boxes.judging(instance, brought, (PLACE,)) as (box, where):
         try:
             write_files(box, edits)
-            done = run_driver(box, where(PLACE), timeout)
-            answers = read_answers(done, len(questions))
+            result = run_driver(box, where(PLACE), timeout)
+            answers = read_answers(result, len(questions))
         except SandboxLost:
             raise
         except SandboxDied:
@@ -86,5 +86,5 @@ def judge_behaviour(
     if isinstance(answers, str):
         return HeldOutResult(len(questions), len(questions), seed, answers)
     pairs = zip(questions, answers, strict=True)
-    wrong = sum(not equal(question.answer, answer) for question, answer in pairs)
-    return HeldOutResult(len(questions), wrong, seed)
+    wrong_count = sum(not equal(question.answer, answer) for question, answer in pairs)
+    return HeldOutResult(len(questions), wrong_count, seed)

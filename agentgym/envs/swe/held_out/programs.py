@@ -116,8 +116,8 @@ def _of_function(node: ast.FunctionDef, shared: Sequence[ast.stmt], name: str) -
     tables = [_table(mark, shared) for mark in node.decorator_list]
     if any(table is None for table in tables):
         return
-    read = [table for table in tables if table is not None]
-    parametrized = {column for names, _ in read for column in names}
+    read_tables = [table for table in tables if table is not None]
+    parametrized = {column for names, _ in read_tables for column in names}
     fixtures = {argument.arg for argument in node.args.args} - parametrized
     if fixtures - {"tmp_path"}:
         return
@@ -129,22 +129,26 @@ def _of_function(node: ast.FunctionDef, shared: Sequence[ast.stmt], name: str) -
             body += changed if isinstance(changed, list) else [changed]
     columns = {
         column: tuple(row[place] for row in rows)
-        for names, rows in read
+        for names, rows in read_tables
         for place, column in enumerate(names)
     }
-    flat = [column for names, _ in read for column in names]
-    before = ast.parse(_TEMPORARY).body if fixtures else []
-    for choice in itertools.islice(itertools.product(*(rows for _, rows in read)), MOST_ROWS):
+    flat = [column for names, _ in read_tables for column in names]
+    temporary = ast.parse(_TEMPORARY).body if fixtures else []
+    for choice in itertools.islice(
+        itertools.product(*(rows for _, rows in read_tables)), MOST_ROWS
+    ):
         cells = [cell for row in choice for cell in row]
         needed = _used(body)
         bound = [_assign(c, cell) for c, cell in zip(flat, cells, strict=True) if c in needed]
-        rest = [ast.fix_missing_locations(statement) for statement in (*before, *bound, *body)]
-        yield Program(name, tuple([*_needed(shared, rest), *rest]), columns)
+        statements = [
+            ast.fix_missing_locations(statement) for statement in (*temporary, *bound, *body)
+        ]
+        yield Program(name, tuple([*_needed(shared, statements), *statements]), columns)
 
 
-def _needed(shared: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[ast.stmt]:
+def _needed(shared: Sequence[ast.stmt], later: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Return the module's statements that others need, directly or not, by the names they bind."""
-    names, needed = _used(rest), list[ast.stmt]()
+    names, needed = _used(later), list[ast.stmt]()
     for node in reversed(shared):
         if _bound(node) & names:
             needed.insert(0, node)

@@ -96,8 +96,8 @@ def build_banks(
                     task_questions = builder.bank().tasks[task.fault.id]
                     questions[task.fault.id] = task_questions
                     if watch:
-                        done = len(questions)
-                        watch(BankProgress(task.fault.id, task_questions, done, len(tasks)))
+                        built_count = len(questions)
+                        watch(BankProgress(task.fault.id, task_questions, built_count, len(tasks)))
             if search:
                 _guard(builder, stored, first)
     return questions

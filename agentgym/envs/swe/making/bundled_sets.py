@@ -89,7 +89,9 @@ def build_bundled(
         What came of each library.
     """
     rows = []
-    counts = {kind: min(most, limit or most) for kind, most in TASKS[set_name].items()}
+    counts = {
+        kind: min(full_count, limit or full_count) for kind, full_count in TASKS[set_name].items()
+    }
     for name in only or repositories():
         stored_folder = output / name / stored.REPOSITORIES / name
         if stored_folder.is_dir() and digest(stored_folder) != digest(bundled.library(name)):

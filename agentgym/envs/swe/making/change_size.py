@@ -73,10 +73,10 @@ def repairing_patch(folder: Path, candidate: Candidate) -> str:
     """
     if not candidate.repair:
         return ""
-    faulty = edited_files(partial(_read, folder), candidate.edits)
+    faulty = edited_files(partial(_read_file, folder), candidate.edits)
     repaired = edited_files(faulty.__getitem__, candidate.repair)
     return write_diff({path: faulty[path] for path in repaired}, repaired)
 
 
-def _read(folder: Path, path: str) -> bytes:
+def _read_file(folder: Path, path: str) -> bytes:
     return (folder / path).read_bytes()

@@ -66,11 +66,11 @@ def _items(body: str) -> list[str]:
             joins = True
         elif joins and line[:1] in (" ", "\t"):
             items[-1] += " " + stripped
-    plain = (_plain(item) for item in items)
-    return [item for item in plain if 15 <= len(item) <= LONGEST_ITEM][:MOST_ITEMS]
+    plain_items = (_plain_text(item) for item in items)
+    return [item for item in plain_items if 15 <= len(item) <= LONGEST_ITEM][:MOST_ITEMS]
 
 
-def _plain(item: str) -> str:
+def _plain_text(item: str) -> str:
     """Remove links, numbers of issues and thanks."""
     text = _LINK.sub(lambda match: next(filter(None, match.groups())), item)
     return _REFERENCE.sub("", text).replace("``", "`").strip()

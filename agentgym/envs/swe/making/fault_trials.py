@@ -237,13 +237,13 @@ class Workbench:
     # -- parts ----------------------------------------------------------------------------------
 
     @property
-    def _open(self) -> Sandbox:
+    def _open_box(self) -> Sandbox:
         if self._box is None:
             raise DataError("expected the workbench to be entered (with Workbench(...) as bench)")
         return self._box
 
     def _reset(self) -> None:
-        self._open.reset()
+        self._open_box.reset()
 
     def _run(
         self,
@@ -256,8 +256,8 @@ class Workbench:
         """Run tests on the repository with some files changed."""
         if fresh:
             self._reset()
-        write_files(self._open, changed)
-        return run_tests(self._open, tests, timeout=timeout or self.timeout)
+        write_files(self._open_box, changed)
+        return run_tests(self._open_box, tests, timeout=timeout or self.timeout)
 
     def _symptoms(
         self,
@@ -269,7 +269,7 @@ class Workbench:
         """Ask the failing tests what a user would see; the box holds the fault."""
         entries: list[tuple[int, str, Reproduction | None, str]] = []
         functions: dict[int, set[str]] = {}
-        most = max(1, SCRIPTS // max(1, len(parts)))
+        scripts_per_part = max(1, SCRIPTS // max(1, len(parts)))
         for test in failing:
             file, _, name = test.partition("::")
             suite = self._suite(file)
@@ -279,7 +279,10 @@ class Workbench:
             script = None
             part = _part(test, parts)
             part_functions = functions.setdefault(part, set())
-            if len(part_functions) < most and name.partition("[")[0] not in part_functions:
+            if (
+                len(part_functions) < scripts_per_part
+                and name.partition("[")[0] not in part_functions
+            ):
                 line = suite.failing_line(name, file, result.text)
                 index = _place(test, baseline)
                 script = None if line is None else suite.reproduce(name, line, index)
@@ -323,7 +326,7 @@ class Workbench:
         new = [script for script in scripts if script not in self._outcomes]
         if new:
             self._reset()
-            write_files(self._open, self._sound_files)
+            write_files(self._open_box, self._sound_files)
             self._outcomes.update(self._try(new))
         return self._outcomes
 
@@ -331,7 +334,7 @@ class Workbench:
         """Run scripts on what the box holds."""
         if not scripts:
             return {}
-        box = self._open
+        box = self._open_box
         box.write("/tmp/driver.py", _DRIVER.encode())
         commands = []
         for number, script in enumerate(scripts):
@@ -339,8 +342,8 @@ class Workbench:
             commands.append(
                 f"timeout 5 python3 /tmp/driver.py /tmp/script{number}.py || printf '\\0\\n'"
             )
-        done = box.exec("; ".join(commands), timeout=10.0 * len(scripts))
-        lines = [line for line in done.text.split("\n") if "\0" in line]
+        result = box.exec("; ".join(commands), timeout=10.0 * len(scripts))
+        lines = [line for line in result.text.split("\n") if "\0" in line]
         if len(lines) != len(scripts):
             return {}
         return {
@@ -359,14 +362,14 @@ def _read_outcome(line: str) -> ScriptOutcome | None:
     return ScriptOutcome(str(printed).rstrip("\n"), _MODULE.sub("", str(error)))
 
 
-def _judge(run: TestRun, baseline: SoundRun, most: int, complete: bool) -> str:
+def _judge(run: TestRun, baseline: SoundRun, limit: int, complete: bool) -> str:
     """Return what a run says of a change."""
     if run.timed_out:
         return "too slow"
     if not run.results or (complete and run.results.keys() != set(baseline.collected)):
         return "not collected"
     count = sum(test not in run.passed for test in baseline.tests)
-    return "survived" if not count else "usable" if count <= most else "too many"
+    return "survived" if not count else "usable" if count <= limit else "too many"
 
 
 def _part(test: str, parts: Sequence[frozenset[str]]) -> int:

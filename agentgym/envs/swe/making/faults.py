@@ -132,8 +132,8 @@ def _truthiness(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterat
     """``x`` for ``x is not None``, which takes 0 and empty things for missing."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         return
-    right, operator = node.comparators[0], node.ops[0]
-    missing = isinstance(right, ast.Constant) and right.value is None
+    comparator, operator = node.comparators[0], node.ops[0]
+    missing = isinstance(comparator, ast.Constant) and comparator.value is None
     if missing and isinstance(node.left, (ast.Name, ast.Attribute)):
         text = source.text(node.left)
         if isinstance(operator, ast.IsNot):
@@ -151,11 +151,11 @@ def _boolean(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[
         piece = source.between(*node.values)
         if piece is not None and piece[1] == old:
             yield Change("boolean operator", piece[0], piece[0] + len(old), new)
-    last, before = node.values[-1], node.values[-2]
-    piece = source.between(before, last)
-    clause = source.content[source.end(before) : source.end(last)]
+    last, next_to_last = node.values[-1], node.values[-2]
+    piece = source.between(next_to_last, last)
+    clause = source.content[source.end(next_to_last) : source.end(last)]
     if piece is not None and b"(" not in clause and b")" not in clause:
-        yield Change("dropped condition", source.end(before), source.end(last), "")
+        yield Change("dropped condition", source.end(next_to_last), source.end(last), "")
 
 
 def _arithmetic(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
@@ -168,10 +168,10 @@ def _arithmetic(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterat
     start, text = piece
     for new in ARITHMETIC.get(type(node.op), ()):
         yield Change("arithmetic", start, start + len(text), new)
-    plain = isinstance(node.left, (ast.Name, ast.Attribute)) and isinstance(
+    is_plain = isinstance(node.left, (ast.Name, ast.Attribute)) and isinstance(
         node.right, (ast.Name, ast.Attribute)
     )
-    if plain and isinstance(node.op, (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)):
+    if is_plain and isinstance(node.op, (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)):
         yield _swapped("swapped operands", source, node.left, node.right)
 
 
@@ -241,10 +241,10 @@ def _branches(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator
     elif isinstance(node, ast.If) and node.orelse and not isinstance(node.orelse[0], ast.If):
         if source.content[source.end(node.test) : source.end(node.test) + 1] != b":":
             return  # brackets stand around the condition
-        plain = isinstance(node.test, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        is_plain = isinstance(node.test, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
         text = source.text(node.test)
         if "\n" not in text and not isinstance(node.test, (ast.UnaryOp, ast.Compare)):
-            new = f"not {text}" if plain else f"not ({text})"
+            new = f"not {text}" if is_plain else f"not ({text})"
             yield Change("swapped branches", source.start(node.test), source.end(node.test), new)
 
 
@@ -311,9 +311,9 @@ def _arguments(source: ParsedSource, node: ast.Call, name: str) -> Iterator[Chan
     if name in SYMMETRIC or name in TWINS:
         return
     simple = (ast.Name, ast.Attribute, ast.Constant, ast.Subscript)
-    for left, right in zip(node.args, node.args[1:], strict=False):
-        if isinstance(left, simple) and isinstance(right, simple):
-            yield _swapped("swapped arguments", source, left, right)
+    for argument, next_argument in zip(node.args, node.args[1:], strict=False):
+        if isinstance(argument, simple) and isinstance(next_argument, simple):
+            yield _swapped("swapped arguments", source, argument, next_argument)
 
 
 def _fallback(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:

@@ -73,12 +73,12 @@ def _download(requirement: str, folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary",
                ":all:", "--dest", str(target), requirement]  # fmt: skip
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise DataError(f"expected pip to download {requirement}, got: {error}") from error
     archives = [file for file in _files(target) if file.name.endswith(_ARCHIVES)]
-    if done.returncode or not archives:
-        reason = [line for line in split_lines(done.stderr) if "ERROR" in line]
+    if process.returncode or not archives:
+        reason = [line for line in split_lines(process.stderr) if "ERROR" in line]
         raise DataError(
             f"expected pip to download the source distribution of {requirement}, got: "
             f"{' '.join(reason)[-300:] or 'no file'}; download it yourself and give its file"

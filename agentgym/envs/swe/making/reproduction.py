@@ -227,10 +227,10 @@ class ParsedTests:
         moved = "\n".join(line.removeprefix(indent) for line in text.split("\n"))
         expected = node if isinstance(node, ast.stmt) else ast.Expr(node)
         try:
-            same = ast.dump(ast.parse(moved)) == ast.dump(ast.Module([expected], []))
+            is_same = ast.dump(ast.parse(moved)) == ast.dump(ast.Module([expected], []))
         except SyntaxError:
             return None
-        return moved if same else None
+        return moved if is_same else None
 
 
 class _NoScript(Exception):
@@ -288,8 +288,8 @@ def _failing(node: ast.stmt) -> Iterator[ast.stmt]:
     elif isinstance(node, ast.With):
         if not _is_check(node):
             raise _NoScript
-        *before, last = node.body
-        yield from before
+        *earlier, last = node.body
+        yield from earlier
         yield _looked_at(last.value) if isinstance(last, ast.Expr) else last
     elif isinstance(node, ast.Expr):
         value = _unittest_value(node.value)
@@ -439,15 +439,15 @@ def _import_of(node: ast.Import | ast.ImportFrom, name: str) -> ast.stmt:
 def _joined(texts: dict[str, None]) -> list[str]:
     """Join imports of several names from one module."""
     modules: dict[str, list[str]] = {}
-    plain = []
+    plain_parts = []
     for text in texts:
         match = re.fullmatch(r"from (\S+) import (.+)", text)
         if match:
             modules.setdefault(match[1], []).append(match[2])
         else:
-            plain.append(text)
+            plain_parts.append(text)
     joined = (f"from {module} import {', '.join(names)}" for module, names in modules.items())
-    return [*sorted(plain), *joined]
+    return [*sorted(plain_parts), *joined]
 
 
 def _spaced(setup: str) -> str:
@@ -455,10 +455,10 @@ def _spaced(setup: str) -> str:
     nodes = ast.parse(setup).body
     lines = setup.split("\n")
     parts: list[str] = []
-    for before, node in zip([None, *nodes], nodes, strict=False):
-        if before is not None:
-            imports = isinstance(before, _IMPORTS) and not isinstance(node, _IMPORTS)
-            defines = isinstance(before, _BLOCKS) or isinstance(node, _BLOCKS)
+    for previous, node in zip([None, *nodes], nodes, strict=False):
+        if previous is not None:
+            imports = isinstance(previous, _IMPORTS) and not isinstance(node, _IMPORTS)
+            defines = isinstance(previous, _BLOCKS) or isinstance(node, _BLOCKS)
             parts += [""] if imports or defines else []
         parts += lines[node.lineno - 1 : node.end_lineno]
     return "\n".join(parts)

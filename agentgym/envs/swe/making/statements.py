@@ -46,7 +46,7 @@ class Symptom:
     """Lines that show the fault."""
     subject: str = ""
     """The function that they look at."""
-    came: ScriptOutcome = field(default_factory=ScriptOutcome)
+    outcome: ScriptOutcome = field(default_factory=ScriptOutcome)
     """What they do."""
     expected: ScriptOutcome = field(default_factory=ScriptOutcome)
     """What they should do."""
@@ -60,8 +60,8 @@ class Symptom:
         """Whether the script tells the fault from its absence, in words anybody may read."""
         return (
             bool(self.script)
-            and self.came != self.expected
-            and not any(map(hidden_words, (self.script, self.came.text, self.expected.text)))
+            and self.outcome != self.expected
+            and not any(map(hidden_words, (self.script, self.outcome.text, self.expected.text)))
         )
 
 
@@ -140,8 +140,12 @@ def report(
         parts += body
         styles.append(style)
     if parts and all(releases):
-        before, now = releases
-        parts.append(stream.choice(phrases.SINCE).format(library=library, before=before, now=now))
+        old_release, new_release = releases
+        parts.append(
+            stream.choice(phrases.SINCE).format(
+                library=library, before=old_release, now=new_release
+            )
+        )
     return " and ".join(dict.fromkeys(styles)), "\n\n".join(parts) + "\n" if parts else ""
 
 
@@ -156,7 +160,9 @@ def _report_part(
             opening = stream.choice(phrases.SAID).format(library=library, sentence=rules[0])
             title = stream.choice(phrases.WORDY).format(library=library)
             return style, title, [opening, *_more(rules[1 : MOST_SYMPTOMS + 1], stream)]
-        fits = [e for e in clear if style != "traceback" or (e.came.error and not e.expected.error)]
+        fits = [
+            e for e in clear if style != "traceback" or (e.outcome.error and not e.expected.error)
+        ]
         if style != "words" and fits:
             symptom = fits[0] if style == "example" else replace(fits[0], behaviour="")
             return (
@@ -183,7 +189,7 @@ def _write_styled(library: str, style: str, symptom: Symptom, stream: Stream) ->
     if style == "traceback":
         yield f"{stream.choice(phrases.ENDS)}\n\n{_block(_traceback(symptom))}"
         return
-    outcome = symptom.came
+    outcome = symptom.outcome
     if symptom.expected.error and not outcome.error:
         yield stream.choice(phrases.SILENT)
         return
@@ -199,7 +205,7 @@ def _traceback(symptom: Symptom) -> str:
     head = (
         f'Traceback (most recent call last):\n  File "example.py", line {last.lineno}, in <module>'
     )
-    return f"{head}\n    {line}\n  [...]\n{symptom.came.text}"
+    return f"{head}\n    {line}\n  [...]\n{symptom.outcome.text}"
 
 
 def _requested(library: str, request: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
@@ -264,7 +270,7 @@ def _without_secrets(symptom: Symptom) -> Symptom:
     if message and (hidden_words(message) or len(message) > 1500):
         message = ""
     subject = "" if hidden_words(symptom.subject) else symptom.subject
-    outcome, expected = map(_only_kind, (symptom.came, symptom.expected))
+    outcome, expected = map(_only_kind, (symptom.outcome, symptom.expected))
     return Symptom(behaviour, symptom.script, subject, outcome, expected, message, symptom.part)
 
 
@@ -279,13 +285,13 @@ def _only_kind(outcome: ScriptOutcome) -> ScriptOutcome:
 
 def _difficulty(symptom: Symptom) -> tuple[bool, int]:
     """Prefer what says in a sentence what should hold, then what is short."""
-    return not symptom.behaviour, len(symptom.script) + len(symptom.came.text)
+    return not symptom.behaviour, len(symptom.script) + len(symptom.outcome.text)
 
 
 def _title(library: str, symptom: Symptom, stream: Stream) -> str:
     """Write the title: what goes wrong, and where a user meets it."""
     subject = f"`{symptom.subject}`"
-    error = symptom.came.error.partition(":")[0] if symptom.clear else ""
+    error = symptom.outcome.error.partition(":")[0] if symptom.clear else ""
     choices: tuple[str, ...] = phrases.NOT_AS_SAID
     if error and not symptom.expected.error:
         choices = phrases.RAISES
@@ -328,7 +334,7 @@ def _body(library: str, symptom: Symptom, stream: Stream) -> Iterable[str]:
 
 def _result(symptom: Symptom, stream: Stream) -> Iterable[str]:
     """Say what came and what was expected."""
-    outcome, expected = symptom.came, symptom.expected
+    outcome, expected = symptom.outcome, symptom.expected
     if outcome.error and not expected.error and not outcome.printed:
         yield f"{stream.choice(phrases.ERRORS)}\n\n{_block(outcome.text)}"
         if expected.printed.strip() not in ("", "None"):

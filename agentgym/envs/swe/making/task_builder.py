@@ -193,12 +193,12 @@ def build_tasks(
     with Workbench(folder, boxes, timeout) as bench:
         baseline = _baseline(bench, task_folder, name)
         progress.tests, progress.flaky = len(baseline.tests), len(baseline.flaky)
-        done = _resume(task_folder, name, progress)
-        for kind, most in kinds.items():
-            order = KINDS[kind](library, _stream(kind, name, seed), most)
-            candidates = itertools.islice(order, most * 20)
+        finished = _resume(task_folder, name, progress)
+        for kind, limit in kinds.items():
+            order = KINDS[kind](library, _stream(kind, name, seed), limit)
+            candidates = itertools.islice(order, limit * 20)
             maker = _Maker(task_folder, bench, baseline, library, kind, name, split, seed)
-            maker.make(candidates, most, done.setdefault(kind, _Done()), progress, watch)
+            maker.make(candidates, limit, finished.setdefault(kind, _Done()), progress, watch)
     return progress
 
 
@@ -234,8 +234,8 @@ class _Maker:
     def make(
         self,
         order: Iterable[Candidate],
-        most: int,
-        done: _Done,
+        limit: int,
+        finished: _Done,
         progress: BuildProgress,
         watch: Watch | None,
     ) -> None:
@@ -246,10 +246,10 @@ class _Maker:
             if record.repo == self.name
         }
         for candidate in order:
-            if done.usable >= most or len(done.keys) >= most * TRIES_PER_TASK + 20:
+            if finished.usable >= limit or len(finished.keys) >= limit * TRIES_PER_TASK + 20:
                 break
             progress.candidates += 1
-            if candidate.key in done.keys or (candidate.kind, candidate.place) in places:
+            if candidate.key in finished.keys or (candidate.kind, candidate.place) in places:
                 continue
             started = time.monotonic()
             trial = _try(self.bench, self.baseline, candidate, self.library)
@@ -259,9 +259,9 @@ class _Maker:
                 if record.statement:
                     self.task_folder.add(record)
                     places.add(_place(record))
-                    done.usable += 1
+                    finished.usable += 1
             seconds = time.monotonic() - started
-            done.keys.add(candidate.key)
+            finished.keys.add(candidate.key)
             progress.outcomes[trial.outcome] += 1
             progress.seconds += seconds
             self._log(candidate, trial, seconds)
@@ -348,23 +348,25 @@ def _baseline(bench: Workbench, task_folder: TaskFolder, name: str) -> SoundRun:
 
 def _resume(task_folder: TaskFolder, name: str, progress: BuildProgress) -> dict[str, _Done]:
     """Take over what earlier runs have done, by kind of task."""
-    done: dict[str, _Done] = {}
+    finished: dict[str, _Done] = {}
     for entry in task_folder.trials:
         if entry["repo"] == name:
-            kind_done = done.setdefault(str(entry.get("task", "mutation")), _Done())
+            kind_done = finished.setdefault(str(entry.get("task", "mutation")), _Done())
             kind_done.keys.add(_key(entry["edit"]))
             kind_done.usable += entry["outcome"] == "usable"
             progress.outcomes[str(entry["outcome"])] += 1
             progress.seconds += float(str(entry["seconds"]))
     for record in task_folder.records.values():  # written just before the process was killed
         key = tuple(v for e in record.edits for v in (e.path, e.start, e.old, e.new))
-        if record.repo == name and not any(key in kind_done.keys for kind_done in done.values()):
+        if record.repo == name and not any(
+            key in kind_done.keys for kind_done in finished.values()
+        ):
             kind = str(dict(record.details)["kind"]).replace(" ", "-")
-            kind_done = done.setdefault(kind if kind in KINDS else "mutation", _Done())
+            kind_done = finished.setdefault(kind if kind in KINDS else "mutation", _Done())
             kind_done.keys.add(key)
             kind_done.usable += 1
             progress.outcomes["usable"] += 1
-    return done
+    return finished
 
 
 def _key(edit: Any) -> tuple[str | int, ...]:
@@ -389,8 +391,10 @@ def _try(
         parts.append(bench.failing(baseline, files(part)))
         if not parts[-1]:
             return Trial("part unnoticed")
-    most = MOST_FAILING if len(candidate.edits) == 1 and not candidate.request else MOST_LARGE
-    trial = bench.trial(baseline, files(candidate.edits), most, parts=parts)
+    max_failing = (
+        MOST_FAILING if len(candidate.edits) == 1 and not candidate.request else MOST_LARGE
+    )
+    trial = bench.trial(baseline, files(candidate.edits), max_failing, parts=parts)
     if trial.outcome == "usable" and candidate.repair:
         faulty = {path: content or b"" for path, content in files(candidate.edits).items()}
         repaired = edited_files(faulty.__getitem__, candidate.repair)
@@ -417,10 +421,12 @@ def summary(rows: Iterable[BuildProgress]) -> list[tuple[str, ...]]:
     """
     table = []
     for row in rows:
-        other = {key: count for key, count in sorted(row.outcomes.items()) if key != "usable"}
+        other_counts = {
+            key: count for key, count in sorted(row.outcomes.items()) if key != "usable"
+        }
         share = f"{row.usable / row.trials:.0%}" if row.trials else "-"
         seconds_text = f"{row.seconds / row.trials:.1f}" if row.trials else "-"
-        words = ", ".join(f"{count} {key}" for key, count in other.items())
+        words = ", ".join(f"{count} {key}" for key, count in other_counts.items())
         counts = (row.tests, row.flaky, row.candidates, row.trials, row.usable)
         table.append((row.library, *map(str, counts), share, seconds_text, words))
     return table

@@ -66,9 +66,11 @@ class Pair:
         return changed_lines(self.patch)
 
     def _diff(self, files: dict[str, bytes | None]) -> str:
-        before = {path: (self.old / path).read_bytes() for path in files if _has(self.old, path)}
+        old_contents = {
+            path: (self.old / path).read_bytes() for path in files if _has(self.old, path)
+        }
         return write_diff(
-            before, {path: content for path, content in files.items() if content is not None}
+            old_contents, {path: content for path, content in files.items() if content is not None}
         )
 
 
@@ -217,10 +219,10 @@ def _changed(old: Path, new: Path, paths: Sequence[str]) -> dict[str, bytes | No
     """Return the files that differ, as they are in the later release."""
     changes: dict[str, bytes | None] = {}
     for path in paths:
-        before = (old / path).read_bytes() if _has(old, path) else None
-        after = (new / path).read_bytes() if _has(new, path) else None
-        if before != after:
-            changes[path] = after
+        old_content = (old / path).read_bytes() if _has(old, path) else None
+        new_content = (new / path).read_bytes() if _has(new, path) else None
+        if old_content != new_content:
+            changes[path] = new_content
     return changes
 
 

@@ -38,17 +38,17 @@ def wrong_repairs(
     """
     repairs: list[dict[str, bytes | None]] = []
     for path in sorted(faulty):
-        right, wrong = sound.get(path), faulty[path]
-        if right is None or wrong is None or not path.endswith(".py"):
+        sound_text, faulty_text = sound.get(path), faulty[path]
+        if sound_text is None or faulty_text is None or not path.endswith(".py"):
             continue
-        place = _first_difference(right, wrong)
+        place = _first_difference(sound_text, faulty_text)
         near = sorted(
-            mutations_of(right, path), key=lambda mutation: abs(mutation.edit.start - place)
+            mutations_of(sound_text, path), key=lambda mutation: abs(mutation.edit.start - place)
         )
         count = 0
         for mutation in near[:NEAREST]:
-            changed = apply_edits(right, [mutation.edit])
-            if count < MOST and changed != wrong and is_fault(right, mutation):
+            changed = apply_edits(sound_text, [mutation.edit])
+            if count < MOST and changed != faulty_text and is_fault(sound_text, mutation):
                 repairs.append({path: changed})
                 count += 1
     return repairs

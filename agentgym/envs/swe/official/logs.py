@@ -67,8 +67,8 @@ def read_pytest(log: str) -> dict[str, str]:
     for line in _lines(log):
         first = _FIRST.fullmatch(line)
         if first:
-            status, rest = first.groups()
-            _note(statuses, _pytest_name(rest, status), status)
+            status, tail = first.groups()
+            _note(statuses, _pytest_name(tail, status), status)
             continue
         last = _LAST.fullmatch(line)
         if last is None or ("::" not in last[1] and " " in last[1]):
@@ -102,11 +102,11 @@ def read_unittest(log: str) -> dict[str, str]:
     """
     statuses: dict[str, str] = {}
     waiting = ""  # a test whose result is expected in a later line
-    outer, before = "", ""  # a test that runs a test suite; the previous line
+    outer, previous_line = "", ""  # a test that runs a test suite; the previous line
     for line in map(str.strip, _lines(log)):
         header = _HEADER.match(line)
-        name, dots, rest = line.rpartition(" ...")
-        result = _RESULTS.get(rest.lstrip()) if rest.startswith(" ") else None
+        name, dots, tail = line.rpartition(" ...")
+        result = _RESULTS.get(tail.lstrip()) if tail.startswith(" ") else None
         if header:
             _note(statuses, header[2], "FAILED" if header[1] == "FAIL" else "ERROR")
         elif dots and result:
@@ -116,15 +116,15 @@ def read_unittest(log: str) -> dict[str, str]:
             _note_unittest(statuses, line.partition(_SKIPPED)[0], "SKIPPED")
             waiting = ""
         elif " ... " in line or line.endswith(" ..."):
-            waiting, _, rest = line.partition(" ...")
-            outer = waiting if rest.startswith(_NESTED_BEGIN) else outer
-        elif outer and line == "ok" and before.endswith(_NESTED_END):
+            waiting, _, tail = line.partition(" ...")
+            outer = waiting if tail.startswith(_NESTED_BEGIN) else outer
+        elif outer and line == "ok" and previous_line.endswith(_NESTED_END):
             _note_unittest(statuses, outer, "PASSED")
         elif waiting and line in _RESULTS:
             _note_unittest(statuses, waiting, _RESULTS[line])
         elif waiting and line.startswith("ok"):  # the next test's output may follow directly
             _note_unittest(statuses, waiting, "PASSED")
-        before = line
+        previous_line = line
     return statuses
 
 
@@ -168,8 +168,8 @@ def test_section(log: str) -> str:
     The last end marker counts, so that a test cannot hide later results by printing one.
     """
     for marker in START_MARKERS:
-        _, has_marker, rest = log.partition(marker)
-        log = rest if has_marker else log
+        _, has_marker, section = log.partition(marker)
+        log = section if has_marker else log
     for marker in END_MARKERS:
         before, has_marker, _ = log.rpartition(marker)
         log = before if has_marker else log

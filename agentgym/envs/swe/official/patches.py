@@ -17,7 +17,9 @@ def touched_files(patch: str) -> tuple[str, ...]:
     Raises:
         DataError: The text is not a diff.
     """
-    paths = (path for diff in read_diff(patch, binary=True) for path in (diff.before, diff.after))
+    paths = (
+        path for diff in read_diff(patch, binary=True) for path in (diff.old_path, diff.new_path)
+    )
     return tuple(dict.fromkeys(filter(None, paths)))
 
 
@@ -27,7 +29,7 @@ def remaining_files(patch: str) -> tuple[str, ...]:
     Raises:
         DataError: The text is not a diff.
     """
-    files = (diff.after for diff in read_diff(patch, binary=True))
+    files = (diff.new_path for diff in read_diff(patch, binary=True))
     return tuple(dict.fromkeys(filter(None, files)))
 
 
@@ -43,18 +45,18 @@ def reversed_diff(patch: str) -> str:
 
 
 def _reversed(diff: FileDiff) -> Iterator[str]:
-    before, after = diff.after, diff.before
-    old, new = write_name(f"a/{before or after}"), write_name(f"b/{after or before}")
+    old_path, new_path = diff.new_path, diff.old_path
+    old, new = write_name(f"a/{old_path or new_path}"), write_name(f"b/{new_path or old_path}")
     yield f"diff --git {old} {new}\n"
-    if not before:
+    if not old_path:
         yield "new file mode 100644\n"
-    elif not after:
+    elif not new_path:
         yield "deleted file mode 100644\n"
-    elif before != after:
-        yield f"rename from {write_name(before)}\nrename to {write_name(after)}\n"
+    elif old_path != new_path:
+        yield f"rename from {write_name(old_path)}\nrename to {write_name(new_path)}\n"
     if diff.hunks:
-        yield f"--- {old if before else NOWHERE}\n"
-        yield f"+++ {new if after else NOWHERE}\n"
+        yield f"--- {old if old_path else NOWHERE}\n"
+        yield f"+++ {new if new_path else NOWHERE}\n"
     shift = 0
     for hunk in diff.hunks:
         start = hunk.start + shift
@@ -71,12 +73,12 @@ def _span(start: int, lines: tuple[str, ...]) -> str:
 def _lines(hunk: Hunk) -> Iterator[str]:
     """Yield the lines of the reversed hunk."""
     matcher = difflib.SequenceMatcher(None, hunk.new, hunk.old, autojunk=False)
-    for kind, start, end, other, stop in matcher.get_opcodes():
+    for kind, start, end, new_start, stop in matcher.get_opcodes():
         if kind == "equal":
             yield from (_line(" ", line) for line in hunk.new[start:end])
             continue
         yield from (_line("-", line) for line in hunk.new[start:end])
-        yield from (_line("+", line) for line in hunk.old[other:stop])
+        yield from (_line("+", line) for line in hunk.old[new_start:stop])
 
 
 def _line(sign: str, line: str) -> str:

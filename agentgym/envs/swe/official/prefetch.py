@@ -41,7 +41,7 @@ class Fetched:
     """Images that were pulled."""
     failed: dict[str, str] = field(default_factory=dict)
     """Image that cannot be pulled -> reason and remedy."""
-    left: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
     """Images that were not tried."""
     why: str = ""
     """Why they were not tried; empty if all were."""
@@ -86,7 +86,7 @@ def prefetch(
     return result
 
 
-def _stopped(result: Fetched, left: Sequence[str], why: str) -> Fetched:
-    result.left = tuple(left)
-    result.why = why if left else ""
+def _stopped(result: Fetched, unfetched: Sequence[str], why: str) -> Fetched:
+    result.untried = tuple(unfetched)
+    result.why = why if unfetched else ""
     return result

@@ -145,10 +145,10 @@ def _from_r2e(row: Mapping[str, Any]) -> dict[str, Any]:
         for name, status in _object(row, "expected_output_json").items()
     }
     with_solution = [name for name, status in expected.items() if name and status == "PASSED"]
-    before = ""
+    old_log = ""
     if row.get("execution_result_content"):
-        before = _object(row, "execution_result_content").get("old_commit_res_stdout") or ""
-    statuses = read_r2e(str(before))
+        old_log = _object(row, "execution_result_content").get("old_commit_res_stdout") or ""
+    statuses = read_r2e(str(old_log))
     passes = [name for name in with_solution if statuses.get(name) == "PASSED"]
     fails = [name for name in with_solution if statuses.get(name) != "PASSED"]
     return {

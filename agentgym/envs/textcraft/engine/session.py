@@ -146,24 +146,24 @@ class CraftSession:
 
     def _fits(self, recipe: Recipe, amounts: Sequence[Amount]) -> bool:
         """Return whether these are the ingredients of a recipe, in any order."""
-        left = list(amounts)
+        unused = list(amounts)
         for ingredient in recipe.ingredients:
             members = self.world.book.members(ingredient.name)
             fits = (
                 amount
-                for amount in left
+                for amount in unused
                 if amount.name in members and amount.count == ingredient.count
             )
             if (first_fit := next(fits, None)) is None:
                 return False
-            left.remove(first_fit)
-        return not left
+            unused.remove(first_fit)
+        return not unused
 
     def _crafted(self, recipe: Recipe, amounts: Sequence[Amount]) -> CraftTurn:
         for amount in amounts:
-            left = self.inventory[amount.name] - amount.count
-            if left:
-                self.inventory[amount.name] = left
+            remaining = self.inventory[amount.name] - amount.count
+            if remaining:
+                self.inventory[amount.name] = remaining
             else:
                 del self.inventory[amount.name]
         item, count = recipe.product.name, recipe.product.count
@@ -176,11 +176,11 @@ class CraftSession:
         return amounts if len(amounts) == len(recipe.ingredients) else None
 
     def _choose_carried(self, recipe: Recipe) -> Iterator[Amount]:
-        left = dict(self.inventory)
+        remaining = dict(self.inventory)
         for ingredient in recipe.ingredients:
             for member in self.world.book.members(ingredient.name):
-                if left.get(member, 0) >= ingredient.count:
-                    left[member] -= ingredient.count
+                if remaining.get(member, 0) >= ingredient.count:
+                    remaining[member] -= ingredient.count
                     yield Amount(member, ingredient.count)
                     break
 

@@ -32,7 +32,7 @@ class _PlanSearch:
 
     def __init__(self, book: RecipeBook, carried: Mapping[str, int]) -> None:
         self._book, self._carried = book, carried
-        self._left = CHOICES
+        self._choices_left = CHOICES
         self._turns = 0
         self._best: dict[str, Choice | int] | None = None
 
@@ -57,14 +57,16 @@ class _PlanSearch:
                 continue
             for recipe, amounts in self._ways(item):
                 times = -(-short // recipe.product.count)
-                if self._best is not None and (turns + times >= self._turns or self._left <= 0):
+                if self._best is not None and (
+                    turns + times >= self._turns or self._choices_left <= 0
+                ):
                     continue
                 more = dict(needed)
                 for amount in amounts:
                     more[amount.name] = more.get(amount.name, 0) + times * amount.count
                 self._choose(more, {**choices, item: (recipe, amounts, times)}, turns + times)
             return
-        self._left -= 1
+        self._choices_left -= 1
         if self._best is None or turns < self._turns:
             self._best, self._turns = choices, turns
 

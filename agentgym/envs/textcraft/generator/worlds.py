@@ -151,7 +151,7 @@ class _Builder:
         """Add a recipe of a thing that the goal does not need."""
         ingredients: list[str] = []
         for _ in range(self._drawn("ingredients")):
-            left = [name for name in needed if name not in ingredients]
-            borrowed = left and self._stream.percent(self._config.borrowed)
-            ingredients.append(self._stream.choice(left) if borrowed else next(self._names))
+            unneeded = [name for name in needed if name not in ingredients]
+            borrowed = unneeded and self._stream.percent(self._config.borrowed)
+            ingredients.append(self._stream.choice(unneeded) if borrowed else next(self._names))
         self._recipes.append(self._of(next(self._names), ingredients))

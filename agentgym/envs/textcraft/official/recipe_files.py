@@ -80,7 +80,7 @@ class _Reader:
         """Return the recipes that are kept."""
         for path in self._files:
             try:
-                self._read(path)
+                self._read_file(path)
             except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
                 raise DataError(
                     f"expected a recipe of Minecraft in {path}, but: {type(error).__name__}: "
@@ -97,7 +97,7 @@ class _Reader:
         }
         return RecipeBook(self._recipes, tags)
 
-    def _read(self, path: Path) -> None:
+    def _read_file(self, path: Path) -> None:
         if path.stat().st_size > LARGEST_FILE:
             raise ValueError(f"{path.stat().st_size:,} bytes")
         details = parse_json(path.read_text(encoding="utf-8"))

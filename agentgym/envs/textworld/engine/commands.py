@@ -143,8 +143,10 @@ class BoundRules:
             commands = {}
             for binding in self._bindings(form, live):
                 command = self._command(form.command, binding)
-                other = commands.setdefault(command, binding)
-                if other is not binding and self._place(form, binding) < self._place(form, other):
+                first_binding = commands.setdefault(command, binding)
+                if first_binding is not binding and self._place(form, binding) < self._place(
+                    form, first_binding
+                ):
                     commands[command] = binding
             self._memory.put(key, commands)
         return commands
@@ -153,14 +155,14 @@ class BoundRules:
         """Bind the placeholders in every way that holds, one precondition after another."""
         about = self._table.about
         bindings: list[Binding] = [[*form.start]]
-        for _, pattern, bound, new, same in form.joins:
+        for _, pattern, bound, new, same_slots in form.joins:
             longer: list[Binding] = []
             for binding in bindings:
                 facts = live[pattern]
                 for place, slot in bound:
                     facts &= about[place].get(binding[slot], 0)  # type: ignore[arg-type]
                 if new and facts:
-                    self._extend(longer, binding, facts, new, same)
+                    self._extend(longer, binding, facts, new, same_slots)
                 elif facts:
                     longer.append(binding)
             if not longer:
@@ -175,11 +177,13 @@ class BoundRules:
         return [*map(tuple, bindings)]  # type: ignore[list-item]  # every placeholder is bound now
 
     def _extend(
-        self, longer: list[Binding], binding: Binding, facts: int, new: Pairs, same: Pairs
+        self, longer: list[Binding], binding: Binding, facts: int, new: Pairs, same_slots: Pairs
     ) -> None:
         """Bind new placeholders to what facts are about, in every way."""
         for fact in self._table.facts(facts):
-            if same and any(fact[first + 1] != fact[second + 1] for first, second in same):
+            if same_slots and any(
+                fact[first + 1] != fact[second + 1] for first, second in same_slots
+            ):
                 continue
             extended = binding.copy()
             for place, slot in new:
@@ -202,11 +206,13 @@ class BoundRules:
             rule, entities = form.rule, _by_placeholder(form, binding)
             command = self._command(form.command, binding)
             undo = None if form.undo is None else self._command(form.undo, binding)
-            before, after = (
+            preconditions, postconditions = (
                 self._table.mask(facts(atoms, entities))
                 for atoms in (rule.preconditions, rule.postconditions)
             )
-            step = self._steps.make(name, before, after, (command, undo), proper=rule.proper)
+            step = self._steps.make(
+                name, preconditions, postconditions, (command, undo), proper=rule.proper
+            )
             action = GroundAction(form, binding, command, step)
             cached = self._actions.setdefault((name, binding), action)
         return cached
@@ -216,7 +222,9 @@ class BoundRules:
         names = self._names
         return template.text % tuple([names[binding[slot]] for slot in template.slots])
 
-    def read(self, name: str, before: Sequence[Fact], after: Sequence[Fact]) -> GroundAction:
+    def read_action(
+        self, name: str, preconditions: Sequence[Fact], postconditions: Sequence[Fact]
+    ) -> GroundAction:
         """Find the action of a rule by its facts, which stand in the rule's order.
 
         Raises:
@@ -226,7 +234,7 @@ class BoundRules:
         atoms = (*rule.preconditions, *rule.postconditions)
         entities = {
             arg: entity
-            for atom, fact in zip(atoms, (*before, *after), strict=True)
+            for atom, fact in zip(atoms, (*preconditions, *postconditions), strict=True)
             for arg, entity in zip(atom.args, fact[1:], strict=True)
         }
         return self.action(name, tuple([entities[placeholder] for placeholder in rule.types]))
@@ -262,10 +270,10 @@ def _filled(
     if not free:
         yield tuple(binding)  # type: ignore[arg-type]
         return
-    (slot, entities), *rest = free
+    (slot, entities), *other_slots = free
     for entity in entities:
         if entity not in binding:
-            yield from _filled([*binding[:slot], entity, *binding[slot + 1 :]], rest)
+            yield from _filled([*binding[:slot], entity, *binding[slot + 1 :]], other_slots)
 
 
 def fill(template: str, names: Mapping[str, str]) -> str:

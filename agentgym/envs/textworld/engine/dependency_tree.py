@@ -44,9 +44,9 @@ class Element:
     def needed(self) -> int:
         """Give the facts that this action and the chain above it need before it is done."""
         if self._needed < 0:
-            needed, element = self.step.before, self
+            needed, element = self.step.preconditions, self
             while element.parent is not None:
-                needed = (needed | element.parent.step.before) & ~element.step.added
+                needed = (needed | element.parent.step.preconditions) & ~element.step.added
                 element = element.parent
             self._needed = needed
         return self._needed
@@ -69,7 +69,7 @@ class Node:
         self.element = element
         self.parent = parent
         self.children: list[Node] = []
-        self.wants = element.step.before
+        self.wants = element.step.preconditions
         """At least the facts that this action and those below it need: where not to look."""
 
     def push(self, element: Element, fresh: list[Node]) -> None:
@@ -82,7 +82,7 @@ class Node:
         for child in self.children:
             if child.wants & new:
                 child.push(element, fresh)
-        if self.element.step.before & new:
+        if self.element.step.preconditions & new:
             for child in self.children:
                 new &= ~child.element.step.added
             if new:
@@ -91,7 +91,7 @@ class Node:
                 fresh.append(node)
                 element.parent = self.element
         if len(fresh) > count:
-            self.wants |= element.step.before
+            self.wants |= element.step.preconditions
 
     def copy(self, parent: Node | None, ends: list[Node], keys: list[int]) -> Node:
         """Copy the node and all below it, noting leaves and keys of actions; these are shared."""
@@ -106,7 +106,7 @@ class Node:
 
     def needs(self, facts: int) -> bool:
         """Tell whether this action or one below it needs any of these facts."""
-        return bool(self.element.step.before & facts) or any(
+        return bool(self.element.step.preconditions & facts) or any(
             [child.needs(facts) for child in self.children if child.wants & facts]
         )
 
@@ -213,10 +213,10 @@ class TreeDraft:
         if len(parent.children) == 1:
             ends[ends.index(parent)] = node
             return
-        left = parent.children[-2]
-        while left.children:
-            left = left.children[-1]
-        ends.insert(ends.index(left) + 1, node)
+        sibling = parent.children[-2]
+        while sibling.children:
+            sibling = sibling.children[-1]
+        ends.insert(ends.index(sibling) + 1, node)
 
     def remove(self, step: PlanStep) -> bool:
         """Take an action as done: off the leaves, its reverse put where it spoilt something.
@@ -319,7 +319,7 @@ def tails(plan: Plan) -> tuple[int | None, ...]:
         if need is None or not step.proper[0] or need & step.removed:
             need = None
         else:
-            need = step.before | (need & ~step.after)
+            need = step.preconditions | (need & ~step.postconditions)
         needs.append(need)
     return tuple(reversed(needs))
 
@@ -344,7 +344,7 @@ class TreeCache:
             tree = self._built.put(plan, Tree(self._order, draft, plan, ()))
         return tree
 
-    def after(self, tree: Tree, step: PlanStep) -> tuple[Tree, bool]:
+    def advance(self, tree: Tree, step: PlanStep) -> tuple[Tree, bool]:
         """Return the tree after an action, and whether it changed as TextWorld counts it."""
         if step.key not in tree.keys and not step.removed & tree.wants:
             return tree, False

@@ -105,7 +105,7 @@ class Join(NamedTuple):
     """Argument and slot of the placeholders that are bound before."""
     new: Pairs
     """Argument and slot of the placeholders that this precondition binds."""
-    same: Pairs
+    same_slots: Pairs
     """Pairs of arguments that are equal because one new placeholder stands at both."""
 
 
@@ -251,23 +251,25 @@ def _order(rule: Rule, constants: frozenset[str], patterns: Mapping[Atom, int]) 
     """Order the preconditions so that each has as much bound as can be when its turn comes."""
     slots = {name: slot for slot, name in enumerate(rule.types)}
     bound = {name for name, kind in rule.types.items() if name == kind and kind in constants}
-    rest = list(dict.fromkeys(rule.preconditions))
-    while rest:
+    conditions = list(dict.fromkeys(rule.preconditions))
+    while conditions:
         # The fewest unbound first; of these, the one with most bound arguments.
-        loose = [len(set(atom.args) - bound) - 0.1 * len(bound & set(atom.args)) for atom in rest]
-        atom = rest.pop(loose.index(min(loose)))
+        loose = [
+            len(set(atom.args) - bound) - 0.1 * len(bound & set(atom.args)) for atom in conditions
+        ]
+        atom = conditions.pop(loose.index(min(loose)))
         first: dict[str, int] = {}
-        bound_slots, new, same = [], [], []
+        bound_slots, new, same_slots = [], [], []
         for place, name in enumerate(atom.args):
             if name in bound:
                 bound_slots.append((place, slots[name]))
             elif name in first:
-                same.append((first[name], place))
+                same_slots.append((first[name], place))
             else:
                 first[name] = place
                 new.append((place, slots[name]))
         bound |= set(first)
-        yield Join(atom, patterns[atom], tuple(bound_slots), tuple(new), tuple(same))
+        yield Join(atom, patterns[atom], tuple(bound_slots), tuple(new), tuple(same_slots))
 
 
 def _below(name: str, children: Mapping[str, Types]) -> Iterator[str]:

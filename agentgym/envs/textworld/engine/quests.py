@@ -173,7 +173,7 @@ def _advance(
         if step is not None:
             # Tree and plan may part ways here, as they do in TextWorld: the tree always follows,
             # the plan only where the action can be undone.
-            tree, changed = trees.after(state.tree, step)
+            tree, changed = trees.advance(state.tree, step)
             if changed and trees.steps.undoable(step):
                 return EventProgress(event, triggered, False, tree.plan, tree)
             if changed or tree is not state.tree:
@@ -201,9 +201,9 @@ def _shorter(plan: Plan, needs: Sequence[int | None], facts: int) -> Plan | None
                 break  # Longer tails hold the same contradiction.
             if facts & need == need:
                 return plan[:start] + plan[end:]
-        if not step.proper[0] or facts & step.before != step.before:
+        if not step.proper[0] or facts & step.preconditions != step.preconditions:
             return None
-        facts = facts & ~step.before | step.after
+        facts = facts & ~step.preconditions | step.postconditions
     return None
 
 
@@ -279,7 +279,7 @@ def _unpack_event(packed: PackedEvent, event: Event, trees: TreeCache) -> EventP
     plan, source, edits = (_unpack_plan(steps, trees) for steps in plans)
     tree = trees.of(source)
     for step in edits:
-        tree, _ = trees.after(tree, step)
+        tree, _ = trees.advance(tree, step)
     return EventProgress(event, triggered, unfinishable, plan, tree)
 
 

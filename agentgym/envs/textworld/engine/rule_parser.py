@@ -186,9 +186,9 @@ class _Parser:
         conditions = self._several(lambda: (self._accept("$"), self._atom()), "&")
         self._expect("->")
         preserved = [atom for keep, atom in conditions if keep]
-        after = preserved + self._several(self._atom, "&")
+        postconditions = preserved + self._several(self._atom, "&")
         self._expect(";")
-        return name, ([atom for _, atom in conditions], after, self._types)
+        return name, ([atom for _, atom in conditions], postconditions, self._types)
 
     def _reverse(self) -> None:
         name = self._name()
@@ -251,9 +251,9 @@ class _Parser:
         return atom.name, tuple(self._types[arg] for arg in atom.args)
 
     def _rule(self, name: str) -> Rule:
-        before, after, self._types = self._rules[name]
-        pre = tuple(part for atom in before for part in self._expand(atom, ()))
-        post = tuple(part for atom in after for part in self._expand(atom, ()))
+        preconditions, postconditions, self._types = self._rules[name]
+        pre = tuple(part for atom in preconditions for part in self._expand(atom, ()))
+        post = tuple(part for atom in postconditions for part in self._expand(atom, ()))
         return Rule(name, pre, post, self._types)
 
     def _check(self, rule: Rule) -> None:

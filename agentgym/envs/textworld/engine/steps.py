@@ -19,23 +19,24 @@ class PlanStep:
 
     Args:
         name: Name of the rule.
-        before: Bits of the conditions.
-        after: Bits of what holds in place of them afterwards.
+        preconditions: Bits of the conditions.
+        postconditions: Bits of what holds in place of them afterwards.
         commands: Its command, and the one that undoes it.
         undone_by: Name of the rule that undoes it, as the action itself says.
-        proper: Whether the conditions before, and those after, are free of repetitions. TextWorld
-            counts a repeated condition twice, and so never applies such an action in a sequence.
+        proper: Whether the preconditions, and the postconditions, are free of repetitions.
+            TextWorld counts a repeated condition twice, and so never applies such an action in a
+            sequence.
         key: Number of what makes TextWorld take two actions for the same: name and conditions.
     """
 
     __slots__ = (
         "added",
-        "after",
-        "before",
         "commands",
         "key",
         "name",
         "packed",
+        "postconditions",
+        "preconditions",
         "proper",
         "removed",
         "reverse",
@@ -45,18 +46,18 @@ class PlanStep:
     def __init__(
         self,
         name: str,
-        before: int,
-        after: int,
+        preconditions: int,
+        postconditions: int,
         commands: Commands,
         undone_by: str | None,
         proper: tuple[bool, bool],
         key: int,
     ) -> None:
         self.name = name
-        self.before = before
-        self.after = after
-        self.added = after & ~before
-        self.removed = before & ~after
+        self.preconditions = preconditions
+        self.postconditions = postconditions
+        self.added = postconditions & ~preconditions
+        self.removed = preconditions & ~postconditions
         self.commands = commands
         self.undone_by = undone_by
         self.proper = proper
@@ -80,8 +81,8 @@ class StepTable:
     def make(
         self,
         name: str,
-        before: int,
-        after: int,
+        preconditions: int,
+        postconditions: int,
         commands: Commands = (None, None),
         undone_by: str | None = None,
         proper: tuple[bool, bool] = (True, True),
@@ -89,10 +90,10 @@ class StepTable:
         """Make a step, or find the equal one; see ``PlanStep`` for the arguments."""
         if name in self._reverses:
             undone_by = None  # What the rules declare goes before what an action says.
-        content = (name, before, after, commands, undone_by, proper)
+        content = (name, preconditions, postconditions, commands, undone_by, proper)
         step = self._steps_by_content.get(content)
         if step is None:
-            key = self._keys.setdefault((name, before, after), next(self._next))
+            key = self._keys.setdefault((name, preconditions, postconditions), next(self._next))
             step = self._steps_by_content.setdefault(content, PlanStep(*content, key))
         return step
 
@@ -109,8 +110,8 @@ class StepTable:
         if step.reverse is None:
             step.reverse = self.make(
                 self._reverses.get(step.name) or step.undone_by or f"r_{step.name}",
-                step.after,
-                step.before,
+                step.postconditions,
+                step.preconditions,
                 (step.commands[1], step.commands[0]),
                 proper=(step.proper[1], step.proper[0]),
             )
@@ -119,14 +120,22 @@ class StepTable:
     def pack(self, step: PlanStep) -> PackedStep:
         """Turn a step into plain data, the same in every process."""
         if step.packed is None:
-            before, after = (
-                tuple(sorted(self._table.facts(mask))) for mask in (step.before, step.after)
+            preconditions, postconditions = (
+                tuple(sorted(self._table.facts(mask)))
+                for mask in (step.preconditions, step.postconditions)
             )
-            step.packed = step.name, before, after, step.commands, step.undone_by, step.proper
+            step.packed = (
+                step.name,
+                preconditions,
+                postconditions,
+                step.commands,
+                step.undone_by,
+                step.proper,
+            )
         return step.packed
 
     def unpack(self, packed: PackedStep) -> PlanStep:
         """Undo ``pack``."""
-        name, before, after, commands, undone_by, proper = packed
-        before_bits, after_bits = self._table.mask(before), self._table.mask(after)
+        name, preconditions, postconditions, commands, undone_by, proper = packed
+        before_bits, after_bits = self._table.mask(preconditions), self._table.mask(postconditions)
         return self.make(name, before_bits, after_bits, commands, undone_by, proper)

@@ -122,24 +122,31 @@ class _QuestBuilder:
         step = self._steps_by_number.get(number)
         if step is None:
             action = self._record.actions[number]
-            before, after = _mask(action.before), _mask(action.after)
+            preconditions, postconditions = (
+                _mask(action.preconditions),
+                _mask(action.postconditions),
+            )
             step = self._steps_by_number[number] = self._steps.make(
                 action.name,
-                before,
-                after,
+                preconditions,
+                postconditions,
                 self._commands(action),
                 action.undone_by,
-                (_proper(action.before, before), _proper(action.after, after)),
+                (
+                    _proper(action.preconditions, preconditions),
+                    _proper(action.postconditions, postconditions),
+                ),
             )
         return step
 
     def _commands(self, action: ActionRecord) -> Commands:
         if action.command is None:  # Old versions of TextWorld leave it to the rule.
             facts = self._record.facts
-            before, after = (
-                [facts[number] for number in numbers] for numbers in (action.before, action.after)
+            preconditions, postconditions = (
+                [facts[number] for number in numbers]
+                for numbers in (action.preconditions, action.postconditions)
             )
-            return self._rules.read(action.name, before, after).step.commands
+            return self._rules.read_action(action.name, preconditions, postconditions).step.commands
         undo = None if action.undo is None else fill(action.undo, self._names)
         return fill(action.command, self._names), undo
 

@@ -50,11 +50,11 @@ def bundled(key: str) -> BundledPack | None:
     Raises:
         DataError: The file is missing or damaged.
     """
-    return _open(key) if key in BUNDLED else None
+    return _open_pack(key) if key in BUNDLED else None
 
 
 @lru_cache(maxsize=len(BUNDLED))
-def _open(key: str) -> BundledPack:
+def _open_pack(key: str) -> BundledPack:
     try:
         return BundledPack((files(__package__) / "data" / f"{key}.games").read_bytes())
     except OSError as error:

@@ -96,7 +96,7 @@ class GameSet(NumberedTasks[Source]):
         content = GameContent(self, split, number)
         if self.foreign:  # The file may be another one when somebody asks.
             content["sha256"]
-        texts = problem.rest if isinstance(problem, Record) else problem
+        texts = problem.other_keys if isinstance(problem, Record) else problem
         return str(texts["objective"] or NO_OBJECTIVE), content
 
     def sha256(self, split: str, number: int) -> str:

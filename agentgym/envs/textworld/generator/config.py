@@ -425,7 +425,9 @@ def _unknown(challenge: str, parameter: str, allowed: list[str]) -> str:
     """Say what is wrong with a parameter that the challenge does not have."""
     names = allowed + list(SHORT if challenge == "custom" else ())
     owners = [
-        other for other, kind in CHALLENGES.items() if parameter in [f.name for f in fields(kind)]
+        challenge
+        for challenge, kind in CHALLENGES.items()
+        if parameter in [f.name for f in fields(kind)]
     ]
     why = _close(parameter, names)
     if parameter in REFUSED:

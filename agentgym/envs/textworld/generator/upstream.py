@@ -183,16 +183,16 @@ def _set_walkthrough(maker: Any, commands: list[str]) -> None:
     for number, command in enumerate(commands, start=1):
         if walk.progress.done:
             raise ValueError("Game has ended before finishing playing all commands.")
-        before = [tracker.triggered for tracker in trackers]
+        triggered_before = [tracker.triggered for tracker in trackers]
         action = walk.find(command)
         if action is not None:
             walk.progress.update(action)
         actions.append(action or (actions[-1] if actions else None))
         for row, tracker in enumerate(trackers):
-            if tracker.triggered and not before[row]:
+            if tracker.triggered and not triggered_before[row]:
                 completions[row] = (list(actions), commands[:number])
-    for row, (done, typed) in completions.items():
-        events[row].actions, events[row].commands = done, typed
+    for row, (is_completed, typed) in completions.items():
+        events[row].actions, events[row].commands = is_completed, typed
 
 
 def normalise(data: dict[str, Any], kb: Any) -> dict[str, Any]:

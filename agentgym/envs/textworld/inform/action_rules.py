@@ -45,7 +45,7 @@ def resolve_action(
 
     Some refusals depend on the words of the command.
     """
-    if refusal := _before(view, action, noun, second):
+    if refusal := _rule_before(view, action, noun, second):
         return refusal
     if action == "Enter" and view.story.is_a(noun, "d"):
         return _go(view, noun, second)
@@ -63,7 +63,7 @@ def resolve_action(
     return _refuse(view, action, noun, words)
 
 
-def _before(view: WorldView, action: str, noun: str, second: str) -> str:
+def _rule_before(view: WorldView, action: str, noun: str, second: str) -> str:
     """Return what TextWorld's own rules say before all others, or nothing.
 
     They come before Inform asks whether a thing is carried, so that a knife which is out of reach

@@ -101,7 +101,7 @@ class Way:
     """Whether it is an ``[if]``."""
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return a literal as Inform prints it.
 
     Inside Inform's quotation marks an apostrophe that does not stand between two letters or
@@ -145,7 +145,7 @@ def compile_text(source: str, *, room: bool = False) -> Parts:
     for place, piece in enumerate(pieces):  # every other one is a bracket
         if place % 2 == 0:
             if piece:
-                parts.append(plain(piece))
+                parts.append(plain_text(piece))
             continue
         bracket = _bracket(piece)
         if isinstance(bracket, Way):

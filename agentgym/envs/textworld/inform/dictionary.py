@@ -43,14 +43,14 @@ _SPELT = ("one two three four five six seven eight nine ten eleven twelve thirte
 @lru_cache(maxsize=4096)
 def key(word: str) -> str:
     """Return what the dictionary keeps of a lower-case word."""
-    letters, left = [], _LENGTH
+    letters, letters_left = [], _LENGTH
     for letter in word:
         cost = 1 if "a" <= letter <= "z" else 2 if letter in _SIGNS else 4
-        if left <= 0:
+        if letters_left <= 0:
             break
         # A letter that fits in part is kept in part: words that differ only behind it are one.
-        letters.append(letter if cost <= left else f"<{left}>")
-        left -= cost
+        letters.append(letter if cost <= letters_left else f"<{letters_left}>")
+        letters_left -= cost
     return "".join(letters)
 
 

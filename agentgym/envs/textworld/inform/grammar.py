@@ -135,8 +135,8 @@ class GrammarLine:
 
 def _line(text: str) -> GrammarLine:
     """Read one line of the table."""
-    tokens, _, rest = text.partition("=>")
-    action, _, swap = rest.strip().partition(" ")
+    tokens, _, replacement = text.partition("=>")
+    action, _, swap = replacement.strip().partition(" ")
     kinds = tuple(token if token in NOUNS or token == "topic"
                   else tuple(key(word) for word in token.split("/"))
                   for token in tokens.split())  # fmt: skip

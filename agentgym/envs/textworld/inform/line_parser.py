@@ -240,11 +240,16 @@ class LineParser:
 
     def _topic(self) -> None:
         """Skip any words up to the preposition that ends them."""
-        after = self._line.tokens[self._index + 1 : self._index + 2]
+        next_tokens = self._line.tokens[self._index + 1 : self._index + 2]
         start = self._at
-        while self._at < len(self.words) and not (after and self.words[self._at] in after[0]):
+        while self._at < len(self.words) and not (
+            next_tokens and self.words[self._at] in next_tokens[0]
+        ):
             self._at += 1
-        missing, spoken = bool(after) and self._at >= len(self.words), self._line.action in _SPOKEN
+        missing, spoken = (
+            bool(next_tokens) and self._at >= len(self.words),
+            self._line.action in _SPOKEN,
+        )
         if self._at == start or (missing and not spoken):
             raise LineMismatch
         self._pattern.append("that" if spoken else "")
@@ -263,9 +268,9 @@ class LineParser:
                 self.several = [noun for noun in self.several if noun in inside]
             empty = not self.several
         else:
-            same, apart = first == second, first not in inside
+            is_same, apart = first == second, first not in inside
             empty = bool(first and second) and (
-                (self._context == "multiexcept" and same)
+                (self._context == "multiexcept" and is_same)
                 or (self._context == "multiinside" and apart)
             )
         if empty:

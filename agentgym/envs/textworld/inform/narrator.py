@@ -67,21 +67,21 @@ class Narrator:
 
     def play(self, line: str, execute: Execute) -> str:
         """Take one sentence that the player typed and return what the game prints."""
-        before = dict(vars(self.parser))
+        parser_state = dict(vars(self.parser))
         request = self.parser.read(line, self.view)
         if isinstance(request, str):
             return tidy(request)
         if self.one_thing and len(request.nouns) > 1:
-            vars(self.parser).update(before)
+            vars(self.parser).update(parser_state)
             return ONE_THING
         if request.action in FREE:
             return tidy(self._aside(request))
-        paragraphs, after = self._carry_out(request, execute)
+        paragraphs, state_after = self._carry_out(request, execute)
         self.turns += 1
         # A refused command takes a turn as well, and in each turn the story looks at its quests.
-        after = after or execute(WAIT)
-        if after is not None:
-            paragraphs += self._consequences(after)
+        state_after = state_after or execute(WAIT)
+        if state_after is not None:
+            paragraphs += self._consequences(state_after)
         return tidy("\n\n".join(paragraphs))
 
     def _carry_out(
@@ -104,9 +104,9 @@ class Narrator:
                 )
                 paragraphs.append(label + accepted)
                 continue
-            text, after = self._perform(accepted, execute, request.several)
+            text, state_after = self._perform(accepted, execute, request.several)
             paragraphs.append(label + text)
-            last = after or last
+            last = state_after or last
         return (["\n".join(paragraphs)] if request.several or request.note else paragraphs), last
 
     def _perform(
@@ -114,9 +114,9 @@ class Narrator:
     ) -> tuple[str, StateAfter | None]:
         # Before it happens: afterwards nobody knows where a thing was taken from.
         report = ActionReport(self.view, accepted, several=several)
-        after = execute(accepted.command)
-        if after is not None:
-            self.view.follow(after.facts)
+        state_after = execute(accepted.command)
+        if state_after is not None:
+            self.view.follow(state_after.facts)
         elif accepted.action not in HARMLESS:
             # Inform's checks let it pass and TextWorld's rules do not.
             return "You can't do that now.", None
@@ -124,18 +124,20 @@ class Narrator:
             self.parser.antecedent = descriptions.last_seen(self.view) or self.parser.antecedent
         elif accepted.action == "Prepare":
             self.parser.antecedent = accepted.noun
-        return report.text(), after
+        return report.text(), state_after
 
-    def _consequences(self, after: StateAfter) -> list[str]:
+    def _consequences(self, state_after: StateAfter) -> list[str]:
         """Tell of points and of the end."""
         paragraphs = []
-        if after.score != self.score:
-            paragraphs.append(score_change(after.score - self.score))
-            self.score = after.score
-        if after.won or after.lost:
+        if state_after.score != self.score:
+            paragraphs.append(score_change(state_after.score - self.score))
+            self.score = state_after.score
+        if state_after.won or state_after.lost:
             # A lost story tells one turn less than a won one (sic).
-            turns = self.turns - after.lost
-            paragraphs.append(ending(after.won, after.score, self.story.max_score, turns))
+            turns = self.turns - state_after.lost
+            paragraphs.append(
+                ending(state_after.won, state_after.score, self.story.max_score, turns)
+            )
         return paragraphs
 
     def _aside(self, request: ParsedRequest) -> str:
@@ -195,8 +197,8 @@ class ActionReport:
             return self._take()
         if action in ("PutOn", "Insert"):
             way = "on" if action == "PutOn" else "into"
-            done = f"You put {view.the(noun)} {way} {view.the(accepted.second)}."
-            return "Done." if self._several else done
+            sentence = f"You put {view.the(noun)} {way} {view.the(accepted.second)}."
+            return "Done." if self._several else sentence
         if action == "Drop":
             return f"You drop {view.the(noun)} on the ground."
         if action in ("Eat", "DrinkIt"):
@@ -232,8 +234,8 @@ class ActionReport:
         if self._burned:
             return f"You burned the {name}!"
         kinds = view.story.entities[accepted.second].kinds
-        done = next(done for kind, done in _COOKED.items() if kind in kinds)
-        return f"You {done} the {name}."
+        participle = next(participle for kind, participle in _COOKED.items() if kind in kinds)
+        return f"You {participle} the {name}."
 
 
 def score_change(points: int) -> str:

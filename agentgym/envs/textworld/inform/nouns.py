@@ -101,8 +101,8 @@ def find(
                 and candidate in story.entities
                 and "f" in story.entities[candidate].kinds
             )
-            done = tuple(map(key, view.done_to(candidate))) if food else ()
-            match.add(candidate, story.vocabulary.count(candidate, words, at, done))
+            processed = tuple(map(key, view.done_to(candidate))) if food else ()
+            match.add(candidate, story.vocabulary.count(candidate, words, at, processed))
         elif loose:
             match.add(candidate, 0)
     return match
@@ -184,13 +184,17 @@ def likelihood(view: WorldView, line: GrammarLine, first: str, second: str, comm
     As TextWorld's "Does the player mean" rules do: 4 very likely, 3 likely, 2 possible, 0 very
     unlikely.
     """
-    noun, other = (second, first) if line.swapped else (first, second)
-    blunt = line.action in _CUTTING and not view.has(other, "sharp")
-    if (line.action == "Cook" or blunt) and noun in view.story.entities and view.carries(other):
+    noun, other_noun = (second, first) if line.swapped else (first, second)
+    blunt = line.action in _CUTTING and not view.has(other_noun, "sharp")
+    if (
+        (line.action == "Cook" or blunt)
+        and noun in view.story.entities
+        and view.carries(other_noun)
+    ):
         return 0
     if line.action == "Take" and view.carries(noun):
         return 0
-    named = [_is_named(view, entity, command) for entity in (noun, other) if entity]
+    named = [_is_named(view, entity, command) for entity in (noun, other_noun) if entity]
     return 2 + len(named) if named and all(named) else 2
 
 
@@ -295,13 +299,15 @@ class Disambiguator:
             return likelihood(self._view, place.line, place.before[0], candidate, command)
         if self._second_nouns is None:
             return likelihood(self._view, place.line, candidate, place.second, command)
-        return max((likelihood(self._view, place.line, candidate, other, command)
-                    for other in self._second_nouns), default=0)  # fmt: skip
+        return max((likelihood(self._view, place.line, candidate, second_noun, command)
+                    for second_noun in self._second_nouns), default=0)  # fmt: skip
 
     def _nouns_after(self, place: NounPosition, match: NounMatch) -> list[str] | None:
         """Find what the noun after this one may mean; ``None`` if there is none."""
-        after = [token for token in place.line.tokens[place.index + 1 :] if isinstance(token, str)]
-        if not after or after[0] not in NOUNS - {"direction", "switched"}:
+        following = [
+            token for token in place.line.tokens[place.index + 1 :] if isinstance(token, str)
+        ]
+        if not following or following[0] not in NOUNS - {"direction", "switched"}:
             return None
         # Any preposition of any verb is skipped, not only that of this line: so does Inform.
         skipped = prepositions(bool(self._view.story.kitchen)) | dictionary.ALL

@@ -83,8 +83,8 @@ class Parser:
             self.pending = pending
             return "Sorry, you can only have one item here. Which exactly?"
         if pending is not None and words[0] not in table:
-            before, after = pending.words[: pending.at], pending.words[pending.at :]
-            words = CommandWords([*before, *pending.glue, *words.typed, *after])
+            preceding, following = pending.words[: pending.at], pending.words[pending.at :]
+            words = CommandWords([*preceding, *pending.glue, *words.typed, *following])
         if words[0] not in table:
             return self._direction(words)
         return self._lines(words, table[words[0]], view)

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from agentgym.envs.textworld import sanitise
-from agentgym.envs.textworld.inform.brackets import Parts, compile_text, plain
+from agentgym.envs.textworld.inform.brackets import Parts, compile_text, plain_text
 from agentgym.envs.textworld.inform.dictionary import key
 from agentgym.envs.textworld.record import EntityInfo, QuestRecord, Record
 from agentgym.envs.textworld.session import Fact
@@ -108,7 +108,7 @@ class Story:
                             "generate the damaged game again")  # fmt: skip
         self.kitchen = next((f[1] for f in self._of("cooking_location")), "")
         """Room where the meal is prepared; empty in other games."""
-        self.objective = _objective(record.rest.get("objective") or "")
+        self.objective = _objective(record.other_keys.get("objective") or "")
         """What the introduction says there is to do."""
         self.max_score = _max_score(record.quests)
         """What the story calls the highest score."""
@@ -275,7 +275,7 @@ def _objective(text: str) -> str:
     lines = []
     for line in text.split("\n"):
         cut = range(0, max(len(line), 1), _SLICE)
-        lines.append("".join(plain(line[at : at + _SLICE]) for at in cut))
+        lines.append("".join(plain_text(line[at : at + _SLICE]) for at in cut))
     return "\n".join(lines)
 
 

@@ -62,19 +62,19 @@ class WorldView:
         if self.room != room:
             self._arrive(room)
 
-    def _arrive(self, before: str) -> None:
+    def _arrive(self, old_room: str) -> None:
         """Move the player to the front of a room, and then each of its doors that is elsewhere.
 
         Inform keeps one object for both sides of a door and brings it along.
         """
-        if before:
-            self.children[before].remove(PLAYER)
+        if old_room:
+            self.children[old_room].remove(PLAYER)
         else:
             for door, home in self.story.homes.items():
                 self._put(door, home)
         self.children.setdefault(self.room, []).insert(0, PLAYER)
         for door in self.story.doors.get(self.room, ()):
-            if self.parent[door] != self.room or not before:
+            if self.parent[door] != self.room or not old_room:
                 self.children[self.parent[door]].remove(door)
                 self._put(door, self.room)
 

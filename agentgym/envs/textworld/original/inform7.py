@@ -47,7 +47,7 @@ class InformSession:
     def __init__(self, story: str | Path) -> None:
         self._story = Path(story)
         self._checksum = check_story(self._story)
-        self._engine: Any = _open(str(story))
+        self._engine: Any = _open_story(str(story))
         self._commands: list[str] = []
         self._turn: Any = None
         self._initial: frozenset[Fact] = frozenset()
@@ -89,11 +89,11 @@ class InformSession:
             raise EnvFailure(f"expected a command from read_command(), got {command!r:.80}")
         # Where a command is only tried, Jericho's memory is put back without the tracker's knowing.
         memory = self._machine.get_state()
-        before, admissible, score = self.snapshot(), self.admissible(), int(self._turn.score)
+        old_state, admissible, score = self.snapshot(), self.admissible(), int(self._turn.score)
         turn = self._step(command)
         finished = _FINISHED.findall(self._raw)
         if len(finished) > 1:
-            self.restore(before)
+            self.restore(old_state)
             return GameTurn(ONE_THING, False, score, False, False)
         if turn.valid or not finished or finished[0][1] == "failed":
             return turn
@@ -211,7 +211,7 @@ def _game(description: str) -> Any:
     return require("textworld", "textworld").Game.load(description)
 
 
-def _open(story: str) -> Any:
+def _open_story(story: str) -> Any:
     """Start TextWorld's interpreter with only those extras that a session uses."""
     textworld = require("textworld", "textworld")
     envs = require("textworld.envs", "textworld")

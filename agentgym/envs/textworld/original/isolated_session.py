@@ -244,7 +244,7 @@ class _StoryServer:
     def call(self, method: str, arguments: list[Any]) -> Any:
         """Do what :meth:`StoryProcess.ask` asks for."""
         if method == "open":
-            self._open(*arguments)
+            self._open_story(*arguments)
             return None
         if self._session is None:
             raise EnvFailure("expected a story to be open; reset the environment")
@@ -253,7 +253,7 @@ class _StoryServer:
             result = [getattr(result, name) for name in GameTurn.__slots__]
         return (result, self._view(self._session)) if method in _TURNS else result
 
-    def _open(self, story: str) -> None:
+    def _open_story(self, story: str) -> None:
         """Open a story, unless it is open; only a sound one replaces another."""
         if story != self._story:
             session = InformSession(story)
@@ -276,8 +276,8 @@ def _line(child: subprocess.Popen[bytes], seconds: float) -> bytes:
     assert child.stdout is not None
     source, parts, deadline = child.stdout.fileno(), list[bytes](), time.monotonic() + seconds
     while not parts or not parts[-1].endswith(b"\n"):
-        left = deadline - time.monotonic()
-        if left <= 0 or not _readable(source, left):
+        seconds_left = deadline - time.monotonic()
+        if seconds_left <= 0 or not _readable(source, seconds_left):
             raise OSError(f"it took more than {seconds:g} seconds")
         parts.append(os.read(source, _BLOCK))
         if not parts[-1]:

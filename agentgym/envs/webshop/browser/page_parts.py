@@ -93,10 +93,10 @@ def _fitting(parts: Iterable[PagePart], text: str) -> Iterator[PagePart]:
 
 def _text(parts: Iterable[PagePart]) -> Iterator[PagePart]:
     """Mark parts as the mode ``text`` does."""
-    before = ""
+    gap = ""
     for part in parts:
-        yield part._replace(text=part.text.strip(), before=before)
-        before = SEPARATOR
+        yield part._replace(text=part.text.strip(), before=gap)
+        gap = SEPARATOR
 
 
 def _rich(parts: Iterable[PagePart], session: ShopSession) -> Iterator[PagePart]:
@@ -114,8 +114,8 @@ def _rich(parts: Iterable[PagePart], session: ShopSession) -> Iterator[PagePart]
             continue
         lead = line[: len(line) - len(line.lstrip())]
         state = "clicked " if line.startswith("[clicked button]", len(lead)) else ""
-        before, after = f"{lead}[{state}button] ", f" [{state}button_]\n"
-        lines.append(part._replace(before=before, after=after))
+        prefix, suffix = f"{lead}[{state}button] ", f" [{state}button_]\n"
+        lines.append(part._replace(before=prefix, after=suffix))
     yield from reversed(notes)
     yield from lines
 
@@ -165,16 +165,16 @@ def _compact(session: ShopSession, highlights: bool) -> Iterator[PagePart]:
 
 
 def _compact_results(session: ShopSession, highlights: bool) -> Iterator[PagePart]:
-    before = ""
+    gap = ""
     for place, asin in enumerate(session.hits(), 1):
         item, box = session.shop.products[asin], f"hit {place}"
         short = [one_line(item.title).lower()]
         short += compact.highlights(item) if highlights else ()
-        yield PagePart(pages.TITLE, ", ".join(short), before, box=box)
+        yield PagePart(pages.TITLE, ", ".join(short), gap, box=box)
         yield PagePart(pages.PRICE, compact.price_tag(item), " ", box=box)
         visited = asin in session.state.visited
         yield PagePart(pages.LINK, f"#{place}", " ", box=box, name=str(place), chosen=visited)
-        before = "\n"
+        gap = "\n"
     if compact.more(session):
         yield PagePart(pages.BUTTON, "next", "\n", name="next")
 

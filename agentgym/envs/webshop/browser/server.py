@@ -118,7 +118,7 @@ def make_app(visits: Visits, token: str) -> Starlette:
             Route("/{token}/api/look", posted(_look), methods=["POST"]),
             Route("/{token}/api/act", posted(_act), methods=["POST"]),
         ],
-        exception_handlers={HTTPException: _other},
+        exception_handlers={HTTPException: _answer_error},
         middleware=[Middleware(_Guard, token=token)],
     )
     return app
@@ -251,7 +251,7 @@ def _static(room: str, name: str) -> bytes:
     return (resources.files(room) / "static" / name).read_bytes()
 
 
-async def _other(request: Request, error: Exception) -> Response:
+async def _answer_error(request: Request, error: Exception) -> Response:
     """Answer a request of another path or method."""
     path = f"{request.method} {request.url.path:.200}"
     return answer_error(

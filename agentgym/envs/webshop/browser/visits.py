@@ -97,7 +97,7 @@ class Visit:
         env, info = self._env, self._info
         parts = page_parts(env)
         page = "".join(part.full_text for part in parts)
-        message, now = _split_off_message(self._observation, page)
+        message, state_text = _split_off_message(self._observation, page)
         task, place = env.task, env.session.state
         actions = {action for action in info["admissible_actions"] if isinstance(action, str)}
         return {
@@ -112,7 +112,7 @@ class Visit:
             "product": place.asin or "",
             "sub": place.sub or "",
             "said": message,
-            "now": now,
+            "now": state_text,
             "page": [self._describe_part(part, actions) for part in parts],
             "others": [
                 description
@@ -158,7 +158,7 @@ class Visits:
         split: Default split of a visit.
         seed: Default seed of a visit.
         record: File to which finished episodes are appended; None records nothing.
-        most: Maximum number of concurrent visits.
+        limit: Maximum number of concurrent visits.
         idle: Seconds after which an unused visit is closed.
         clock: Returns the time in seconds.
 
@@ -173,14 +173,14 @@ class Visits:
         split: str = "train",
         seed: int = 0,
         record: Path | None = None,
-        most: int = MOST,
+        limit: int = MOST,
         idle: float = IDLE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._make, self._split, self._seed = make, split, integer(seed, "seed", 0)
-        self._most, self._idle, self._clock = most, idle, clock
+        self._limit, self._idle, self._clock = limit, idle, clock
         self._lock = threading.Lock()
-        self._open: dict[str, tuple[Visit, float]] = {}
+        self._open_visits: dict[str, tuple[Visit, float]] = {}
         first = Visit(make())  # what is wrong with the arguments is found before anybody comes
         try:
             first.start(seed, {"split": split})
@@ -212,12 +212,12 @@ class Visits:
             except BaseException:
                 visit.close()
                 raise
-            if session in self._open:
+            if session in self._open_visits:
                 self._close(session)
             else:
                 session = secrets.token_urlsafe(16)
-            while len(self._open) >= self._most:
-                self._close(next(iter(self._open)))
+            while len(self._open_visits) >= self._limit:
+                self._close(next(iter(self._open_visits)))
             return self._answer(session, visit)
 
     def look(self, session: str) -> dict[str, Any]:
@@ -256,32 +256,32 @@ class Visits:
         """Close all visits and write pending episodes."""
         with self._lock:
             self.demonstrations.save()
-            for session in list(self._open):
+            for session in list(self._open_visits):
                 self._close(session)
 
     def __len__(self) -> int:
         """Return the number of visits."""
-        return len(self._open)
+        return len(self._open_visits)
 
     def _answer(self, session: str, visit: Visit) -> dict[str, Any]:
         """Return the state of a visit, which becomes the one used last."""
-        self._open.pop(session, None)
-        self._open[session] = (visit, self._clock())
+        self._open_visits.pop(session, None)
+        self._open_visits[session] = (visit, self._clock())
         return {**visit.state(), "session": session, "record": self.demonstrations.facts()}
 
     def _find(self, session: str) -> Visit:
         self._close_idle()
-        if session not in self._open:
+        if session not in self._open_visits:
             raise Refused(410, "this visit was closed; the page opens another")
-        return self._open[session][0]
+        return self._open_visits[session][0]
 
     def _close_idle(self) -> None:
         late = self._clock() - self._idle
-        for session in [name for name, (_, used) in self._open.items() if used < late]:
+        for session in [name for name, (_, used) in self._open_visits.items() if used < late]:
             self._close(session)
 
     def _close(self, session: str) -> None:
-        self._open.pop(session)[0].close()
+        self._open_visits.pop(session)[0].close()
 
 
 def _split_off_message(observation: str, page: str) -> tuple[str | None, bool]:

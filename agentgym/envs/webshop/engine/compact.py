@@ -100,14 +100,16 @@ def page(session: ShopSession, show_highlights: bool = False) -> str:
     return "bought" if kind == DONE else session.goal.instruction_text
 
 
-def answer(session: ShopSession, before: PageKind, name: str, show_highlights: bool = False) -> str:
+def answer(
+    session: ShopSession, old_page: PageKind, name: str, show_highlights: bool = False
+) -> str:
     """Render the result of a click: the page, or one word if the policy has already seen it."""
-    after = session.state.page
-    if before == ITEM and after == RESULTS:
+    new_page = session.state.page
+    if old_page == ITEM and new_page == RESULTS:
         return "results"
-    if before == SUB and after == ITEM:
+    if old_page == SUB and new_page == ITEM:
         return "item"
-    if before == after == ITEM:
+    if old_page == new_page == ITEM:
         return f"chosen {name}"
     return page(session, show_highlights)
 

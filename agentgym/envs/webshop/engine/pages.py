@@ -28,7 +28,7 @@ def parts(session: ShopSession, *, show_score: bool = False) -> list[Part]:
     if page == INDEX:
         return [(TEXT, "WebShop"), (TEXT, "Instruction: "), instruction, (BUTTON, "Search")]
     if page == DONE:
-        return _done(session, show_score)
+        return _done_page(session, show_score)
     head = [(TEXT, "Instruction:"), instruction, (BUTTON, "Back to Search")]
     if page == RESULTS:
         return head + _results(session)
@@ -113,7 +113,7 @@ def _sub_page(session: ShopSession) -> list[Part]:
     return []
 
 
-def _done(session: ShopSession, show_score: bool) -> list[Part]:
+def _done_page(session: ShopSession, show_score: bool) -> list[Part]:
     """List the fixed page after a purchase; the original fills none of its target fields."""
     options = json.dumps(session.options, sort_keys=True)
     for character, escape in _ESCAPES.items():

@@ -217,16 +217,16 @@ def open_or_build(kind: type[Kept], key: object, build: Callable[[], Kept]) -> K
     text = json.dumps([VERSION, key], sort_keys=True)
     name = hashlib.sha256(text.encode()).hexdigest()[:24]
     folder = cache_folder() / "webshop" / name
-    stored = _open(kind, folder)
+    stored = _open_table(kind, folder)
     if stored is not None:
         return stored
     built = build()
     # What is stored now may be what another process wrote, or a damaged folder that stays because
     # the disk is read-only: it is checked like any other.
-    return (_open(kind, folder) if save_folder(folder, built.save) else None) or built
+    return (_open_table(kind, folder) if save_folder(folder, built.save) else None) or built
 
 
-def _open(kind: type[Kept], folder: Path) -> Kept | None:
+def _open_table(kind: type[Kept], folder: Path) -> Kept | None:
     """Open what is stored in a folder; remove the folder if it is damaged."""
     if not os.path.isdir(folder):  # Path.is_dir raises where a parent cannot be read
         return None

@@ -94,10 +94,10 @@ class GeneratorConfig:
         _in_range("visible", self.visible, 1, min(len(d.visible) for d in departments) // 2)
         _in_range("shared_hidden", self.shared_hidden, 0, 4)
         _in_range("own_hidden", self.own_hidden, 1, 3)
-        left = min(len(d.hidden) for d in departments) - self.shared_hidden
+        free_words = min(len(d.hidden) for d in departments) - self.shared_hidden
         if departments[0].hidden is departments[0].visible:
-            left -= self.visible
-        _in_range("cluster_size", self.cluster_size, 1, math.comb(left, self.own_hidden))
+            free_words -= self.visible
+        _in_range("cluster_size", self.cluster_size, 1, math.comb(free_words, self.own_hidden))
         _in_range("price_step", self.price_step, 1, 500)
         for name in ("offered", "noise"):
             low, high = getattr(self, name)

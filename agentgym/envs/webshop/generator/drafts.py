@@ -138,7 +138,7 @@ def _hidden_sets(
     small_pool = pool[: config.cluster_size + size]
     while len(sets) < config.cluster_size:
         drawn = stream.sample(small_pool, size)
-        if all(set(drawn) != set(other) for other in sets):
+        if all(set(drawn) != set(drawn_set) for drawn_set in sets):
             sets.append(drawn)
     return sets
 

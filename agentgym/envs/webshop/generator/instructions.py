@@ -118,8 +118,8 @@ def _full_text(
     """Say a goal in free words, some of them paraphrased."""
     phrases = []
     for attribute in stream.shuffled(attributes):
-        other = attribute.paraphrases and stream.percent(config.paraphrased)
-        phrases.append(stream.choice(attribute.paraphrases) if other else attribute.name)
+        is_paraphrased = attribute.paraphrases and stream.percent(config.paraphrased)
+        phrases.append(stream.choice(attribute.paraphrases) if is_paraphrased else attribute.name)
     name = draft.type.name
     if draft.type.paraphrases and stream.percent(config.type_paraphrased):
         name = stream.choice(draft.type.paraphrases)

@@ -64,8 +64,8 @@ def listing(draft: ProductDraft, asin: str, config: GeneratorConfig, seed: int) 
 
 def price_text(cents: int) -> str:
     """Write a price as ``$45``, ``$45.5`` or ``$45.99``, exact to the cent."""
-    dollars, rest = divmod(cents, 100)
-    return f"${dollars}.{rest:02d}".rstrip("0").rstrip(".")
+    dollars, cents_left = divmod(cents, 100)
+    return f"${dollars}.{cents_left:02d}".rstrip("0").rstrip(".")
 
 
 def _plain_texts(draft: ProductDraft) -> tuple[str, list[str], str]:

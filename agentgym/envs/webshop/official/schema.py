@@ -40,7 +40,7 @@ class CatalogEntry:
 
     def __init__(self, value: Any, where: str) -> None:
         if not isinstance(value, Mapping):
-            _wrong(where, "an object", value)
+            _raise_wrong(where, "an object", value)
         self._fields = value
         self._where = where
 
@@ -74,7 +74,7 @@ class CatalogEntry:
         """Raise DataError for a field."""
         if name not in self._fields:
             raise DataError(_message(f"{name!r} of {self._where}", expected, "no such field"))
-        _wrong(f"{name!r} of {self._where}", expected, self._fields[name])
+        _raise_wrong(f"{name!r} of {self._where}", expected, self._fields[name])
 
 
 def listed(value: Any, where: str) -> list[Any] | tuple[Any, ...]:
@@ -83,10 +83,10 @@ def listed(value: Any, where: str) -> list[Any] | tuple[Any, ...]:
     Raises:
         DataError: It is not a list.
     """
-    return value if isinstance(value, list | tuple) else _wrong(where, "a list", value)
+    return value if isinstance(value, list | tuple) else _raise_wrong(where, "a list", value)
 
 
-def _wrong(where: str, expected: str, value: Any) -> NoReturn:
+def _raise_wrong(where: str, expected: str, value: Any) -> NoReturn:
     raise DataError(_message(where, expected, reprlib.repr(value)))
 
 

@@ -15,7 +15,7 @@ from agentgym.envs.search.engine.information import (
     check_length,
     holds_information,
     information,
-    plain,
+    plain_text,
 )
 from agentgym.errors import ConfigurationError
 from agentgym.retrieval import Passage
@@ -76,8 +76,8 @@ def test_too_little_room_is_refused() -> None:
 
 @given(HOSTILE)
 def test_plain_text_is_one_line_and_stays_what_it_is(text: str) -> None:
-    line = plain(text)
-    assert plain(line) == line and len(line.splitlines()) <= 1
+    line = plain_text(text)
+    assert plain_text(line) == line and len(line.splitlines()) <= 1
     assert not holds_information(line)
 
 

@@ -11,7 +11,7 @@ import pytest
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, SearchCommand
 from agentgym.envs.search.engine.session import Rules, SearchSession
 from agentgym.envs.search.experts import EXPERTS
-from agentgym.envs.search.experts.reader import UNKNOWN, KnownSearch, read
+from agentgym.envs.search.experts.reader import UNKNOWN, KnownSearch, choose_command
 from agentgym.envs.search.question import Question
 from agentgym.policies import play as playing
 from agentgym.retrieval import Hit, Passage
@@ -50,7 +50,7 @@ def test_it_plays_from_the_texts_of_the_environment_alone(difficulty):
         searches, over, left = [], False, env.horizon
         while not over:
             left -= 1
-            command = read(question, searches, left)
+            command = choose_command(question, searches, left)
             assert command.write() == env.demonstrator_action()
             observation, _, terminated, truncated, _ = env.step(command.write())
             searches.append(KnownSearch(command.argument, observation))
@@ -61,7 +61,7 @@ def test_it_plays_from_the_texts_of_the_environment_alone(difficulty):
 def test_a_year_that_is_none_is_passed_over(year):
     title = 'Doc 1 (Title: "Belden") Belden is a town in Orland, founded in'
     question = "Which town is older, Belden or Harrow?"
-    command = read(question, [KnownSearch("Belden", f"{title} {year}.")], 3)
+    command = choose_command(question, [KnownSearch("Belden", f"{title} {year}.")], 3)
     assert command == SearchCommand(ANSWER, "Belden"), "a guess"
 
 
@@ -95,17 +95,17 @@ LEFT = 5
 
 
 def test_a_fact_leads_to_the_next_search():
-    first = read(QUESTION, [], LEFT)
+    first = choose_command(QUESTION, [], LEFT)
     assert first == SearchCommand(SEARCH, "Bo Lane born")
     searches = [KnownSearch(first.argument, block(BO))]
-    second = read(QUESTION, searches, LEFT)
+    second = choose_command(QUESTION, searches, LEFT)
     assert second == SearchCommand(SEARCH, "Tor mayor council")
     searches.append(KnownSearch(second.argument, block(TOR)))
-    assert read(QUESTION, searches, LEFT) == SearchCommand(ANSWER, "Cy Dale")
+    assert choose_command(QUESTION, searches, LEFT) == SearchCommand(ANSWER, "Cy Dale")
 
 
 def test_facts_count_wherever_they_were_shown():
-    assert read(QUESTION, [KnownSearch("Tor", block(TOR, BO))], LEFT) == SearchCommand(
+    assert choose_command(QUESTION, [KnownSearch("Tor", block(TOR, BO))], LEFT) == SearchCommand(
         ANSWER, "Cy Dale"
     )
 
@@ -113,25 +113,27 @@ def test_facts_count_wherever_they_were_shown():
 def test_a_search_that_shows_nothing_is_worded_in_other_ways():
     searches, queries = [], set()
     for _ in range(4):
-        command = read(QUESTION, searches, LEFT)
+        command = choose_command(QUESTION, searches, LEFT)
         assert command.name == SEARCH and command.argument not in queries
         assert "Bo Lane" in command.argument
         queries.add(command.argument)
         searches.append(KnownSearch(command.argument, "<information>No results.</information>"))
     searches.append(KnownSearch("Bo Lane, at last", block(BO)))
-    assert read(QUESTION, searches, LEFT) == SearchCommand(SEARCH, "Tor mayor council")
+    assert choose_command(QUESTION, searches, LEFT) == SearchCommand(SEARCH, "Tor mayor council")
 
 
 def test_in_the_last_turn_it_gives_its_best_guess():
-    assert read(QUESTION, [], 0) == SearchCommand(ANSWER, UNKNOWN)
+    assert choose_command(QUESTION, [], 0) == SearchCommand(ANSWER, UNKNOWN)
     other = ("Mor", "The mayor is Di Hill.")
-    assert read(QUESTION, [KnownSearch("Mor", block(other))], 0) == SearchCommand(ANSWER, "Di Hill")
+    assert choose_command(QUESTION, [KnownSearch("Mor", block(other))], 0) == SearchCommand(
+        ANSWER, "Di Hill"
+    )
 
 
 def test_it_gives_up_when_it_has_no_other_words():
     searches = []
     for _ in range(20):
-        command = read(QUESTION, searches, LEFT)
+        command = choose_command(QUESTION, searches, LEFT)
         if command.name == ANSWER:
             break
         searches.append(KnownSearch(command.argument, "<information>No results.</information>"))
@@ -142,18 +144,18 @@ def test_what_is_shown_twice_counts_once():
     question = "How many books did Bo Lane write?"
     books = [("Salt", "Salt is a novel by Bo Lane, first published in 1930."),
              ("Iron", "Iron is a novel by Bo Lane, first published in 1931.")]  # fmt: skip
-    assert read(question, [KnownSearch("Salt", block(*books))], LEFT).name == SEARCH
-    command = read(question, [], LEFT)
+    assert choose_command(question, [KnownSearch("Salt", block(*books))], LEFT).name == SEARCH
+    command = choose_command(question, [], LEFT)
     searches = [KnownSearch("Salt", block(*books)), KnownSearch(command.argument, block(*books))]
-    assert read(question, searches, LEFT) == SearchCommand(ANSWER, "2")
+    assert choose_command(question, searches, LEFT) == SearchCommand(ANSWER, "2")
 
 
 def test_another_ones_question_is_searched_for_as_it_is():
     question = "Why is the sky blue?"
-    first = read(question, [], LEFT)
+    first = choose_command(question, [], LEFT)
     assert first == SearchCommand(SEARCH, question)
     searches = [KnownSearch(question, block(("Sky", "It is blue by day.")))]
-    assert read(question, searches, LEFT) == SearchCommand(ANSWER, "Sky")
+    assert choose_command(question, searches, LEFT) == SearchCommand(ANSWER, "Sky")
 
 
 class Hostile:

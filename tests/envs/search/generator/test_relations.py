@@ -75,4 +75,4 @@ def test_no_wording_belongs_to_two_relations():
 
 
 def test_plain_sentences():
-    assert RELATIONS["mayor"].plain == "The mayor of {subject} is {mayor}."
+    assert RELATIONS["mayor"].plain_phrase == "The mayor of {subject} is {mayor}."

@@ -198,7 +198,7 @@ def test_preparing_goes_on_where_it_stopped(blinded: Instance) -> None:
     ids: list[str] = []
     other = replace(blinded, id="ledger-9", patch="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
     done = prepare([blinded, other], BOXES, 30, ids.append)
-    assert (set(done.existing), done.created, done.left) == ({blinded.id}, {}, ())
+    assert (set(done.existing), done.created, done.untried) == ({blinded.id}, {}, ())
     assert "applying the solution" in done.failed["ledger-9"]
     assert ids == [blinded.id, "ledger-9"]
 

@@ -91,7 +91,7 @@ def test_what_is_equal(want: Any, answer: Any, same: bool) -> None:
 def test_objects_have_at_least_the_attributes_of_the_sound_one() -> None:
     encoded = encode(Point(1, 2))
     assert encoded == ["o", "Point", {"worse": ["!", "ValueError"], "x": 1}]
-    [bound] = binding([encoded], {"x"}, plain=False)
+    [bound] = binding([encoded], {"x"}, as_plain=False)
     assert bound == ["o", "Point", {"x": 1}]
     assert equal(bound, ["o", "Point", {"x": 1, "z": 3}]) and equal(bound, encoded)
     assert not equal(bound, ["o", "Point", {}]) and not equal(bound, ["o", "Other", {"x": 1}])
@@ -119,14 +119,14 @@ def test_exceptions_are_equal_by_class_or_a_class_below() -> None:
 def test_accidents_bind_nobody() -> None:
     accident = ["!", "TypeError", "words", False, ["Exception"]]
     declared = ["!", "Own", "words", True, ["ValueError", "Exception"]]
-    assert binding([1, accident], (), plain=False) is None
-    assert binding([accident], (), plain=True) == [["!", "TypeError"]]
-    assert binding([["end", *accident[1:]]], (), plain=True) is None
-    assert binding([declared], (), plain=False) == [["!", "Own"]]
-    assert binding([declared], (), plain=True) == [["!", "Own", "words"]]
+    assert binding([1, accident], (), as_plain=False) is None
+    assert binding([accident], (), as_plain=True) == [["!", "TypeError"]]
+    assert binding([["end", *accident[1:]]], (), as_plain=True) is None
+    assert binding([declared], (), as_plain=False) == [["!", "Own"]]
+    assert binding([declared], (), as_plain=True) == [["!", "Own", "words"]]
     for untold in (["deep"], ["long", 9], ["l", 1, ["deep"]]):
-        assert binding([untold], (), plain=True) is None
-    assert binding([], (), plain=True) is None and binding(None, (), plain=True) is None
+        assert binding([untold], (), as_plain=True) is None
+    assert binding([], (), as_plain=True) is None and binding(None, (), as_plain=True) is None
 
 
 def test_names_are_those_that_tests_name() -> None:

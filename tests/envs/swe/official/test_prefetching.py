@@ -37,7 +37,7 @@ def run(engine: Engine, names: str, **arguments: Any) -> Any:
 def test_what_is_missing_is_pulled_once() -> None:
     engine, names = Engine(present="b"), list[str]()
     done = run(engine, "abaca", watch=names.append)
-    assert (done.pulled, done.existing, done.failed, done.left) == (["a", "c"], ["b"], {}, ())
+    assert (done.pulled, done.existing, done.failed, done.untried) == (["a", "c"], ["b"], {}, ())
     assert engine.pulls == ["a", "c"]
     assert names == ["a", "b", "c"]
 
@@ -52,12 +52,12 @@ def test_several_failures_in_a_row_end_it() -> None:
     engine = Engine(missing="bcde")
     done = run(engine, "abcdef")
     assert engine.pulls == list("abcd")
-    assert (len(done.failed), done.left) == (FAILURES, ("e", "f"))
+    assert (len(done.failed), done.untried) == (FAILURES, ("e", "f"))
     assert "one after the other" in done.why
 
 
 def test_the_budget_ends_it() -> None:
     done = run(Engine(present="x"), "abxc", budget=30)
-    assert (done.pulled, done.existing, done.left) == (["a", "b"], ["x"], ("c",))
+    assert (done.pulled, done.existing, done.untried) == (["a", "b"], ["x"], ("c",))
     assert "budget" in done.why
-    assert run(Engine(), "a", budget=0).left == ("a",)
+    assert run(Engine(), "a", budget=0).untried == ("a",)

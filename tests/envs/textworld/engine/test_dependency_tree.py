@@ -23,9 +23,9 @@ def _steps(pairs: list[tuple[int, int]]) -> Plan:
 
 def _possible(plan: Plan, facts: int) -> bool:
     for step in plan:
-        if facts & step.before != step.before:
+        if facts & step.preconditions != step.preconditions:
             return False
-        facts = facts & ~step.before | step.after
+        facts = facts & ~step.preconditions | step.postconditions
     return True
 
 
@@ -69,7 +69,7 @@ def test_trees_are_freed_without_the_garbage_collector() -> None:
         steps, by_name = _walk()
         trees = TreeCache(steps)
         tree = trees.of(tuple(by_name[name] for name in ("take", "go", "fill", "back", "trigger")))
-        tree, _ = trees.after(tree, by_name["take"])
+        tree, _ = trees.advance(tree, by_name["take"])
         assert nodes() > before
         del trees, tree
         assert nodes() == before
@@ -90,25 +90,25 @@ def test_what_was_spoilt_is_put_right() -> None:
     steps, by_name = _walk()
     trees = TreeCache(steps)
     plan = tuple(by_name[name] for name in ("take", "go", "fill", "back", "trigger"))
-    tree, changed = trees.after(trees.of(plan), by_name["go"])
+    tree, changed = trees.advance(trees.of(plan), by_name["go"])
     assert changed
     assert tree.plan[0].name == "back"
-    assert trees.after(trees.of(plan), by_name["go"])[0] is tree
-    same, changed = trees.after(tree, steps.make("look", 2, 2))
+    assert trees.advance(trees.of(plan), by_name["go"])[0] is tree
+    same, changed = trees.advance(tree, steps.make("look", 2, 2))
     assert same is tree and not changed
 
 
 def test_what_is_done_leaves_the_tree() -> None:
     steps, by_name = _walk()
     trees = TreeCache(steps)
-    tree, _ = trees.after(trees.of((by_name["fill"], by_name["trigger"])), by_name["fill"])
+    tree, _ = trees.advance(trees.of((by_name["fill"], by_name["trigger"])), by_name["fill"])
     assert "fill" not in [step.name for step in tree.plan]
 
 
 def test_a_step_and_its_reverse_undo_each_other() -> None:
     steps, by_name = _walk()
     back = steps.reverse(by_name["go"])
-    assert (back.name, back.before, back.after) == ("back", 2, 1)
+    assert (back.name, back.preconditions, back.postconditions) == ("back", 2, 1)
     assert back is by_name["back"] and steps.reverse(back) is by_name["go"]
     nameless = steps.reverse(by_name["fill"])
     assert nameless.name == "r_fill" and not steps.undoable(by_name["fill"])

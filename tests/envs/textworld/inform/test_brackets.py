@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.inform.brackets import compile_text, paragraphs, plain, say
+from agentgym.envs.textworld.inform.brackets import compile_text, paragraphs, plain_text, say
 from agentgym.errors import DataError
 
 
@@ -155,7 +155,7 @@ def test_what_is_not_textworlds_is_refused(source: str) -> None:
 )
 def test_apostrophes(source: str, printed: str) -> None:
     """Inform prints an apostrophe at the edge of a word as a double quotation mark."""
-    assert plain(source) == printed
+    assert plain_text(source) == printed
 
 
 def test_paragraphs() -> None:

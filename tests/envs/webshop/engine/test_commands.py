@@ -121,7 +121,7 @@ def test_official_values_can_be_clicked_in_every_grammar(mode: str, grammar: str
         assert set(item.choosable) == set(item.group_of), "all that is offered can be chosen"
         odd += any(commands.one_line(value) != value for value in item.choosable)
         for name in item.admissible:
-            read = env._read(env.language.read(env.language.write(f"click[{name}]")).native)
+            read = env._read_command(env.language.read(env.language.write(f"click[{name}]")).native)
             assert read == ("click", name)
     assert odd == 5
 

@@ -171,11 +171,11 @@ def write_folder(task: Task, instance: Instance, folder: Path, options: FolderOp
             f"expected a task that is made of a folder, bundled or of agentgym swe build, got "
             f"{task.id}, whose repository lies in the image {source.image}"
         )
-    before = contents(source)
-    after = apply_diff(instance.patch, before.get)
-    files = {f"environment/repository/{path}": content for path, content in before.items()}
-    changed = {path: content for path, content in after.items() if content is not None}
-    removed = sorted(path for path, content in after.items() if content is None)
+    sources = contents(source)
+    patched = apply_diff(instance.patch, sources.get)
+    files = {f"environment/repository/{path}": content for path, content in sources.items()}
+    changed = {path: content for path, content in patched.items() if content is not None}
+    removed = sorted(path for path, content in patched.items() if content is None)
     files |= {f"solution/files/{path}": content for path, content in changed.items()}
     texts = {
         "instruction.md": _INSTRUCTION.format(
@@ -212,10 +212,10 @@ def knowledge(instance: Instance) -> dict[str, Any]:
         DataError: The bank of its questions is missing or damaged.
     """
     assert isinstance(instance.source, FolderSource)
-    before = contents(instance.source)
-    hidden = apply_diff(instance.test_patch, before.get) if instance.test_patch else {}
+    sources = contents(instance.source)
+    hidden = apply_diff(instance.test_patch, sources.get) if instance.test_patch else {}
     selection = test_files(instance)
-    fixed, _ = fixed_files({**before, **hidden}, instance.protected)
+    fixed, _ = fixed_files({**sources, **hidden}, instance.protected)
     stream = Stream("canaries", instance.id, instance.patch, "harbor")
     canaries = canaries_for_suite(
         fixed, selection, instance.fail_to_pass, instance.pass_to_pass, stream
@@ -223,7 +223,7 @@ def knowledge(instance: Instance) -> dict[str, Any]:
     brought = {path: content for path, content in hidden.items() if content is not None}
     packages, questions = _questions(instance)
     return {
-        "before": _packed(before),
+        "before": _packed(sources),
         "fixed": _packed({**brought, **fixed, **canaries.files}),
         "twins": [list(twin) for twin in canaries.twins],
         "along": list(canaries.along),
@@ -304,7 +304,7 @@ def write_folders(
     num_tasks: int | None = None,
     seed: int = 0,
     options: FolderOptions | None = None,
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    watch: Callable[[int, int], None] = lambda done_count, total: None,
 ) -> tuple[int, int]:
     """Write tasks of an environment, each into a folder of its own; those that are there stay.
 
@@ -334,7 +334,7 @@ def write_folders(
             split_name, count if num_tasks is None else min(num_tasks, count), seed
         ).ids
     written_count = 0
-    for done, task_id in enumerate(ids, 1):
+    for done_count, task_id in enumerate(ids, 1):
         task = tasks.find(task_id)
         target = out / folder_name(task)
         if not target.exists():
@@ -345,7 +345,7 @@ def write_folders(
                     f"expected a folder that can be written to, got {out}: {error}"
                 ) from error
             written_count += 1
-        watch(done, len(ids))
+        watch(done_count, len(ids))
     return written_count, len(ids) - written_count
 
 

@@ -63,7 +63,7 @@ def main() -> int:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     task = ExportedTask(knowledge, base)
     begun = time.monotonic()
-    grade = task.grade(changes_of(REPOSITORY, task.before))
+    grade = task.grade(changes_of(REPOSITORY, task.sources))
     verdict = {
         "verdict": grade.verdict,
         "fixed": len(grade.fixed),
@@ -85,16 +85,16 @@ def unfit() -> str:
     paths = os.environ.get("PYTHONPATH", "").split(":")
     # Nothing of the repository may run here, which is not confined.
     roots = [root for root in paths if root and not Path(root).is_relative_to(REPOSITORY)]
-    done = subprocess.run(
+    process = subprocess.run(
         ["python3", "-c", "from _pytest._version import version_tuple; print(version_tuple[0])"],
         cwd="/",
         env={"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": ":".join(roots)},
         capture_output=True,
         text=True,
     )
-    if done.returncode == 0 and int(done.stdout) >= OLDEST_PYTEST:
+    if process.returncode == 0 and int(process.stdout) >= OLDEST_PYTEST:
         return ""
-    output = done.stdout.strip() or done.stderr.strip()[-200:]
+    output = process.stdout.strip() or process.stderr.strip()[-200:]
     return (
         f"expected an image with pytest {OLDEST_PYTEST} or later, got {output}: export the tasks "
         "with another --image"
@@ -111,7 +111,7 @@ class ExportedTask:
 
     def __init__(self, knowledge: Mapping[str, Any], base: Path) -> None:
         self._knowledge, self._base = knowledge, base
-        self.before = {path: base64.b64decode(text) for path, text in knowledge["before"].items()}
+        self.sources = {path: base64.b64decode(text) for path, text in knowledge["before"].items()}
         self._fixed = {path: base64.b64decode(text) for path, text in knowledge["fixed"].items()}
         twins = tuple(Twin(*fields) for fields in knowledge["twins"])
         self._canaries = TwinCanaries({}, twins, tuple(knowledge["along"]))
@@ -128,10 +128,10 @@ class ExportedTask:
     def grade(self, changes: Mapping[str, bytes | None]) -> Grade:
         """Grade changes of the repository."""
         knowledge = self._knowledge
-        edits = source_edits(changes, self.before, knowledge["allowed"], knowledge["protected"])
+        edits = source_edits(changes, self.sources, knowledge["allowed"], knowledge["protected"])
         if not edits.counted:
             return replace(nothing_done(self._instance), ignored=edits.ignored)
-        files = {**self.before, **edits.counted}
+        files = {**self.sources, **edits.counted}
         grade = self._test({**files, **self._fixed})
         if grade.verdict == FULL and knowledge["questions"]:
             grade = self._ask(files, grade)
@@ -170,12 +170,12 @@ class ExportedTask:
         for name, content in driver_files(self._knowledge["packages"], programs, Pace()).items():
             (place / name).write_bytes(content)
         box = self._box(files)
-        done = run_driver(box, str(place), self._knowledge["timeout"])  # type: ignore[arg-type]
-        answers = read_answers(done, len(questions))
+        result = run_driver(box, str(place), self._knowledge["timeout"])  # type: ignore[arg-type]
+        answers = read_answers(result, len(questions))
         if isinstance(answers, str):
             return replace(grade, verdict=NO, reason=f"held-out questions: {answers}")
         pairs = zip(questions, answers, strict=True)
-        if all(equal(right, answer) for (_, right), answer in pairs):
+        if all(equal(expected, answer) for (_, expected), answer in pairs):
             return grade
         reason = "held-out questions: other answers than the sound source"
         return replace(grade, verdict=NO, reason=reason)
@@ -200,14 +200,14 @@ class ExportedTask:
         return Confinement(REPOSITORY, scratch, _BLIND, environment)
 
 
-def changes_of(folder: Path, before: Mapping[str, bytes]) -> dict[str, bytes | None]:
+def changes_of(folder: Path, sources: Mapping[str, bytes]) -> dict[str, bytes | None]:
     """Return the regular files of a folder that differ, and None for those that are gone.
 
     Of a file that is larger than an edit may be only so much is read that it does not count.
 
     Args:
         folder: The repository as it was left; it may hold anything.
-        before: Its files as they were given.
+        sources: Its files as they were given.
     """
     files: dict[str, bytes] = {}
     for place, folders, names in os.walk(folder):
@@ -219,9 +219,9 @@ def changes_of(folder: Path, before: Mapping[str, bytes]) -> dict[str, bytes | N
             with path.open("rb") as file:
                 files[path.relative_to(folder).as_posix()] = file.read(LARGEST_EDIT + 1)
     changed: dict[str, bytes | None] = {
-        path: content for path, content in files.items() if before.get(path) != content
+        path: content for path, content in files.items() if sources.get(path) != content
     }
-    return changed | {path: None for path in before if path not in files}
+    return changed | {path: None for path in sources if path not in files}
 
 
 def clear(folder: Path) -> None:

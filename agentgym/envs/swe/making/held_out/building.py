@@ -104,7 +104,7 @@ class BankBuilder:
         self._programs = [p for name in sorted(tests) for p in read_programs(name, tests[name])]
         self._names = known_names(tests.values())
         self._variation = Variation(self._programs)
-        self._plain = {program.text: program.test for program in self._programs}
+        self._plain_tests = {program.text: program.test for program in self._programs}
         bank = read_bank(file) if file.exists() else Bank(digest, _packages(folder, self._sound))
         if bank.digest != digest:
             bank = Bank(digest, _packages(folder, self._sound))
@@ -148,12 +148,12 @@ class BankBuilder:
         new = [fault for fault in faults if fault.id not in self._tasks]
         drawn = {fault.id: self._drawn(fault) for fault in new}
         general = [] if self._general else self._fresh("general", "", GENERAL, None)
-        texts = [text for plain, near in drawn.values() for text in (*plain, *near)]
+        texts = [text for plain_texts, near in drawn.values() for text in (*plain_texts, *near)]
         self._answer([*general, *texts])
         self._general = self._general or self._select_answered(general)
         task_texts = [
-            _Texts(self._select_answered(near), self._select_answered(plain))
-            for plain, near in drawn.values()
+            _Texts(self._select_answered(near), self._select_answered(plain_texts))
+            for plain_texts, near in drawn.values()
         ]
         teller_lists = self._telling(
             [(f.files, t.list_failing()) for f, t in zip(new, task_texts, strict=True)]
@@ -205,15 +205,17 @@ class BankBuilder:
         if self._guards is not None:
             return
         survivals = self._survivors([mutant.files for mutant in mutants])
-        left = [mutant for mutant, survived in zip(mutants, survivals, strict=True) if survived]
+        surviving = [
+            mutant for mutant, survived in zip(mutants, survivals, strict=True) if survived
+        ]
         sources = _sources(self._folder, self._sound, self._bank.packages)
         variation = Variation(self._programs, boundaries_of(sources))
         teller_lists: list[list[str]] = []
-        for place in dict.fromkeys(mutant.place for mutant in left):
-            place_mutants = [mutant for mutant in left if mutant.place == place]
+        for place in dict.fromkeys(mutant.place for mutant in surviving):
+            place_mutants = [mutant for mutant in surviving if mutant.place == place]
             teller_lists += filter(None, self._told_at(place, place_mutants, variation))
         self._guards = [tellers[:MOST_TELLERS] for tellers in teller_lists]
-        self._unguarded = len(left) - len(teller_lists)
+        self._unguarded = len(surviving) - len(teller_lists)
         self.bank().save(self.file)
 
     def borrow(self, bank: Bank) -> None:
@@ -251,9 +253,9 @@ class BankBuilder:
         self, place: str, mutants: Sequence[Mutant], variation: Variation
     ) -> list[list[str]]:
         """Return the programs that tell each of some edits of a function."""
-        plain = self._select_answered(sorted(self._plain))
-        [reaching] = self._telling([(mutants[0].wrecked, plain)])
-        tests = {self._plain[text] for text in reaching}
+        plain_texts = self._select_answered(sorted(self._plain_tests))
+        [reaching] = self._telling([(mutants[0].wrecked, plain_texts)])
+        tests = {self._plain_tests[text] for text in reaching}
         stream = Stream("held out", FORMAT, self._stub.repo, "guard", place)
         more = [text for _, text in variation.draw(stream, BESIDE, tests)]
         self._answer(more)
@@ -269,8 +271,8 @@ class BankBuilder:
     def _drawn(self, fault: QuestionedTask) -> tuple[list[str], list[str]]:
         """Return the tests that fail as programs, and changed ones of them."""
         functions = _functions(fault)
-        plain = dict.fromkeys(p.text for p in self._programs if p.test in functions)
-        return [*plain], self._fresh("near", fault.id, NEAR, functions)
+        plain_texts = dict.fromkeys(p.text for p in self._programs if p.test in functions)
+        return [*plain_texts], self._fresh("near", fault.id, NEAR, functions)
 
     def _search(self, faults: Sequence[QuestionedTask], task_texts: Sequence[_Texts]) -> None:
         """Make more programs for the faults that too few tell."""
@@ -287,11 +289,11 @@ class BankBuilder:
                 texts.telling += further
 
     def _fresh(
-        self, purpose: str, name: str, most: int, functions: Collection[str] | None
+        self, purpose: str, name: str, limit: int, functions: Collection[str] | None
     ) -> list[str]:
         """Make changed programs."""
         stream = Stream("held out", FORMAT, self._stub.repo, purpose, name)
-        return [text for _, text in self._variation.draw(stream, most, functions)]
+        return [text for _, text in self._variation.draw(stream, limit, functions)]
 
     def _select_answered(self, texts: Sequence[str]) -> list[str]:
         """Return the programs with a binding answer."""
@@ -308,7 +310,7 @@ class BankBuilder:
                 for order, pace, seed in ((batch, *_PACES[0]), (batch[::-1], *_PACES[1]))
             )
             for text in batch:
-                answer = binding(first[text], self._names, plain=text in self._plain)
+                answer = binding(first[text], self._names, as_plain=text in self._plain_tests)
                 if answer is not None and first[text] == second[text]:
                     self._answers[text] = answer
 
@@ -336,9 +338,11 @@ class BankBuilder:
 
     def _survivors(self, repairs: Sequence[Files]) -> list[bool]:
         """Return which changed sources answer all tests as they stand as the sound copy does."""
-        self._answer(sorted(self._plain))
-        plain = self._select_answered(sorted(self._plain))
-        return self._vary([({}, plain), *((files, plain) for files in repairs)], survives=True)[1:]
+        self._answer(sorted(self._plain_tests))
+        plain_texts = self._select_answered(sorted(self._plain_tests))
+        return self._vary(
+            [({}, plain_texts), *((files, plain_texts) for files in repairs)], survives=True
+        )[1:]
 
     def _vary(
         self, variants: Sequence[tuple[Files, Sequence[str]]], *, survives: bool
@@ -362,12 +366,12 @@ class BankBuilder:
         self._dirty = True
         for name, data in brought.items():
             self._box.write(f"{_PLACE}/{name}", data)
-        done = run_driver(self._box, _PLACE, _TIMEOUT, script=_VARIANTS)
-        output_lines = split_lines(done.text)
-        if done.exit_code or len(output_lines) != len(variants):
+        result = run_driver(self._box, _PLACE, _TIMEOUT, script=_VARIANTS)
+        output_lines = split_lines(result.text)
+        if result.exit_code or len(output_lines) != len(variants):
             raise DataError(
                 f"expected answers of {len(variants)} variants of {self._stub.repo}, got "
-                f"{len(output_lines)} (exit code {done.exit_code}): {done.text[-300:]!r}"
+                f"{len(output_lines)} (exit code {result.exit_code}): {result.text[-300:]!r}"
             )
         return [json.loads(line) for line in output_lines]
 
@@ -405,9 +409,11 @@ class _Texts:
         def texts(numbers: Sequence[int]) -> list[str]:
             return [bank.programs[number].program for number in numbers]
 
-        wrong = None if questions.wrong_repairs is None else [*map(texts, questions.wrong_repairs)]
+        wrong_repairs = (
+            None if questions.wrong_repairs is None else [*map(texts, questions.wrong_repairs)]
+        )
         program_lists = texts(questions.near), texts(questions.plain), texts(questions.telling)
-        return cls(*program_lists, wrong, questions.untold)
+        return cls(*program_lists, wrong_repairs, questions.untold)
 
     def all(self) -> set[str]:
         """Return every program that is asked."""
@@ -415,9 +421,11 @@ class _Texts:
 
     def numbered(self, numbers: Mapping[str, int]) -> Questions:
         """Return the questions as numbers."""
-        near, plain, telling = _numbered((self.near, self.plain, self.telling), numbers)
-        wrong = None if self.wrong_repairs is None else _numbered(self.wrong_repairs, numbers)
-        return Questions(near, plain, telling, wrong, self.untold)
+        near, plain_numbers, telling = _numbered((self.near, self.plain, self.telling), numbers)
+        wrong_repairs = (
+            None if self.wrong_repairs is None else _numbered(self.wrong_repairs, numbers)
+        )
+        return Questions(near, plain_numbers, telling, wrong_repairs, self.untold)
 
 
 def _numbered(

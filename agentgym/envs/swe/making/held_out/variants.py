@@ -24,12 +24,12 @@ else:  # it lies beside this file
 
 def put(files: dict[str, str | None]) -> dict[str, str | None]:
     """Write files, or remove those without content; return what stood there."""
-    before: dict[str, str | None] = {}
+    replaced_files: dict[str, str | None] = {}
     for path, content in files.items():
-        before[path] = None
+        replaced_files[path] = None
         if os.path.exists(path):
             with open(path, encoding="utf-8", newline="") as file:
-                before[path] = file.read()
+                replaced_files[path] = file.read()
         if content is None:
             if os.path.exists(path):
                 os.unlink(path)
@@ -37,7 +37,7 @@ def put(files: dict[str, str | None]) -> dict[str, str | None]:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(content)
-    return before
+    return replaced_files
 
 
 def answers(
@@ -72,14 +72,14 @@ def main(path: str) -> None:
     first: dict[int, str | None] = {}
     tellers_by_files: dict[str, dict[int, int]] = {}
     for variant in variants:
-        before = put(variant["files"])
+        replaced_files = put(variant["files"])
         want = first if variant["survives"] else {}
         numbers = variant["asked"]
         tellers = tellers_by_files.setdefault(" ".join(sorted(variant["files"])), {})
         if want:  # what told the variants of the same files before is asked first
             numbers = sorted(numbers, key=lambda number: -tellers.get(number, 0))
         lines = answers(settings, programs, numbers, want)
-        put(before)
+        put(replaced_files)
         if not first:
             first = dict(zip(numbers, lines, strict=True))
         if want:

@@ -64,7 +64,7 @@ class Variation:
         self._boundaries: dict[type, list[Any]] = defaultdict(list)
         for value in boundaries:
             self._boundaries[type(value)].append(value)
-        self._plain = {program.text for program in programs}
+        self._plain_texts = {program.text for program in programs}
         # By identity, of the statements of the tests themselves, which live as long as this does.
         self._texts: dict[int, str] = {}
         self._counts: dict[int, int] = {}
@@ -84,13 +84,13 @@ class Variation:
         self._alphabet = sorted(characters) or ["a"]
 
     def draw(
-        self, stream: Stream, most: int, tests: Collection[str] | None = None
+        self, stream: Stream, limit: int, tests: Collection[str] | None = None
     ) -> list[tuple[str, str]]:
         """Return different changed programs, each with the test that it comes from.
 
         Args:
             stream: Where the draws come from.
-            most: Most programs.
+            limit: Most programs.
             tests: Only of these tests.
         """
         by_test: dict[str, list[Program]] = defaultdict(list)
@@ -99,12 +99,12 @@ class Variation:
                 by_test[program.test].append(program)
         names = sorted(by_test)
         drawn: dict[str, str] = {}
-        for _ in range(most * TRIES if names else 0):
-            if len(drawn) >= most:
+        for _ in range(limit * TRIES if names else 0):
+            if len(drawn) >= limit:
                 break
             name = stream.choice(names)
             text = self._changed(stream, stream.choice(by_test[name]))
-            if text and text not in self._plain:
+            if text and text not in self._plain_texts:
                 drawn.setdefault(text, name)
         return [(name, text) for text, name in drawn.items()]
 
@@ -217,13 +217,13 @@ class Variation:
 
     def _other_text(self, stream: Stream, value: str) -> str:
         """Return a text that resembles another one."""
-        other = stream.choice(self._constants[str]) or "a"
+        new_text = stream.choice(self._constants[str]) or "a"
         character = stream.choice(self._alphabet)
         if not value:
-            return stream.choice((other, character))
+            return stream.choice((new_text, character))
         at = stream.below(len(value))
-        start = stream.below(len(other))
-        piece = other[start : start + stream.between(1, 8)]
+        start = stream.below(len(new_text))
+        piece = new_text[start : start + stream.between(1, 8)]
         digits = [place for place, character in enumerate(value) if character.isdigit()]
         digit = stream.choice(digits) if digits else at
         words = value.split(" ")
@@ -233,11 +233,11 @@ class Variation:
             value[:at] + character + value[at:],
             value[:at] + character + value[at + 1 :],
             value[:at] + value[at + 1 : at + 2] + value[at] + value[at + 2 :],
-            value[:at] + other[start:],
+            value[:at] + new_text[start:],
             value[:at] + piece + value[at:],
             value[:digit] + str(stream.below(10)) + value[digit + 1 :],
             stream.choice((value.upper(), value.lower(), value.swapcase(), value.title())),
-            other,
+            new_text,
             " ".join(stream.shuffled(words)) if len(words) > 1 else value + value,
         ))  # fmt: skip
 
@@ -331,25 +331,25 @@ def _other_entries(stream: Stream, node: ast.expr) -> ast.expr | None:
         size = len(node.keys)
         if not size:
             return None
-        left, right = stream.below(size), stream.below(size)
+        first_index, second_index = stream.below(size), stream.below(size)
         if size > 1 and stream.percent(40):
-            del node.keys[left], node.values[left]
+            del node.keys[first_index], node.values[first_index]
         else:
             values = node.values
-            values[left], values[right] = values[right], values[left]
+            values[first_index], values[second_index] = values[second_index], values[first_index]
         return node
     assert isinstance(node, (ast.List, ast.Tuple, ast.Set))
     entries, fixed = node.elts, isinstance(node, ast.Tuple)
     if not entries or (fixed and stream.percent(80)):
         return None
-    left, right = stream.below(len(entries)), stream.below(len(entries))
+    first_index, second_index = stream.below(len(entries)), stream.below(len(entries))
     how = 2 if fixed else stream.below(4)
     if how == 0 and (len(entries) > 1 or isinstance(node, ast.List)):
-        del entries[left]
+        del entries[first_index]
     elif how == 1:
-        entries.insert(right, copy.deepcopy(entries[left]))
+        entries.insert(second_index, copy.deepcopy(entries[first_index]))
     elif how == 2:
-        entries[left], entries[right] = entries[right], entries[left]
+        entries[first_index], entries[second_index] = entries[second_index], entries[first_index]
     else:
         entries.reverse()
     return node

@@ -90,12 +90,12 @@ class LibrarySource:
     def changed(self, candidate: Candidate) -> bool:
         """Return whether each file that is edited is still Python, and another program."""
         try:
-            after = edited_files(lambda path: self.sources[path].content, candidate.edits)
+            changed_files = edited_files(lambda path: self.sources[path].content, candidate.edits)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return all(
                     ast.dump(ast.parse(content)) != ast.dump(self.sources[path].tree)
-                    for path, content in after.items()
+                    for path, content in changed_files.items()
                 )
         except (SyntaxError, ValueError):
             return False

@@ -126,8 +126,8 @@ def _reordered(library: LibrarySource) -> Iterator[Candidate]:
     """Yield candidates in which the first two parameters of a function change places."""
     for path, name, node in library.functions():
         arguments = node.args
-        plain = not arguments.posonlyargs and len(arguments.args) - len(arguments.defaults) >= 2
-        if "." in name or not is_public(name) or not plain:
+        is_plain = not arguments.posonlyargs and len(arguments.args) - len(arguments.defaults) >= 2
+        if "." in name or not is_public(name) or not is_plain:
             continue
         first, second = arguments.args[:2]
         edits = [_swap(library.sources[path], path, first, second)]

@@ -56,5 +56,5 @@ def _is_guard(node: ast.stmt) -> bool:
     if not isinstance(node, ast.If) or node.orelse or len(node.body) > 2:
         return False
     short = (node.end_lineno or node.lineno) - node.lineno < MOST_GUARD_LINES
-    plain = all(isinstance(entry, (ast.Assign, ast.Raise)) for entry in node.body)
-    return short and plain and isinstance(node.body[-1], ast.Raise)
+    is_plain = all(isinstance(entry, (ast.Assign, ast.Raise)) for entry in node.body)
+    return short and is_plain and isinstance(node.body[-1], ast.Raise)

@@ -40,13 +40,13 @@ def regression(library: LibrarySource, stream: Stream, count: int) -> Iterator[C
 def _edits(library: LibrarySource, file: Path) -> tuple[Edit, ...]:
     """Read a patch."""
     sound = {path: source.content for path, source in library.sources.items()}
-    after = apply_diff(file.read_bytes().decode(), sound.get)
-    if not after or not after.keys() <= sound.keys() or None in after.values():
+    patched = apply_diff(file.read_bytes().decode(), sound.get)
+    if not patched or not patched.keys() <= sound.keys() or None in patched.values():
         raise DataError(
             f"expected {file} to change Python files of {library.folder.name} in place, got "
-            f"{', '.join(sorted(after)) or 'no file'}"
+            f"{', '.join(sorted(patched)) or 'no file'}"
         )
-    edits = (edits_between(path, sound[path], content or b"") for path, content in after.items())
+    edits = (edits_between(path, sound[path], content or b"") for path, content in patched.items())
     return tuple(edit for file_edits in edits for edit in file_edits)
 
 

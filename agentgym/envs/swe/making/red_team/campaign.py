@@ -162,15 +162,15 @@ def sample_tasks(
         raise ConfigurationError("expected tasks to try exploits on, got none")
     drawn = Stream("red-team", seed).shuffled(places)
     sample: list[Place] = []
-    rest: list[Place] = []
+    other_places: list[Place] = []
     repos: set[str] = set()
     for place in drawn:
         repo = instances.instance(*place).repo
-        (rest if repo in repos else sample).append(place)
+        (other_places if repo in repos else sample).append(place)
         repos.add(repo)
         if len(sample) == n:
             break
-    return [*sample, *rest][:n]
+    return [*sample, *other_places][:n]
 
 
 def run_campaign(campaign: Campaign, watch: Watch | None = None) -> list[Attempt]:
@@ -203,17 +203,17 @@ def _run(campaign: Campaign, envs: _Environments, watch: Watch | None) -> list[A
     instances = envs.get_env().tasks.instances
     places = sample_tasks(instances, campaign.tasks, campaign.seed, campaign.split)
     names = {place: instances.instance(*place).id for place in places}
-    done = _resume(campaign, list(names.values()))
+    attempts = _resume(campaign, list(names.values()))
     players = (_baseline(MUST_WIN), _baseline(MUST_LOSE), *campaign.exploits)
     units = [(player, place) for player in players for place in places]
     keys = [(player.name, player.digest, names[place]) for player, place in units]
-    left = [unit for unit, key in zip(units, keys, strict=True) if key not in done]
+    pending = [unit for unit, key in zip(units, keys, strict=True) if key not in attempts]
     with ThreadPoolExecutor(campaign.jobs) as pool:
-        playing = [pool.submit(_attempt_in, envs, *unit) for unit in left]
+        playing = [pool.submit(_attempt_in, envs, *unit) for unit in pending]
         try:
-            for number, future in enumerate(as_completed(playing), len(units) - len(left) + 1):
+            for number, future in enumerate(as_completed(playing), len(units) - len(pending) + 1):
                 new = future.result()
-                done[new.exploit, new.digest, new.task] = new
+                attempts[new.exploit, new.digest, new.task] = new
                 if campaign.out is not None:
                     append_line(campaign.out, json.dumps(asdict(new)) + "\n")
                 if watch is not None:
@@ -221,15 +221,15 @@ def _run(campaign: Campaign, envs: _Environments, watch: Watch | None) -> list[A
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return [done[key] for key in keys]
+    return [attempts[key] for key in keys]
 
 
 class _Environments:
     """An environment for each thread that plays."""
 
     def __init__(self, campaign: Campaign) -> None:
-        most = max((len(exploit.steps) for exploit in campaign.exploits), default=1)
-        self._options = {"horizon": max(most + 1, 50), **campaign.options}
+        longest = max((len(exploit.steps) for exploit in campaign.exploits), default=1)
+        self._options = {"horizon": max(longest + 1, 50), **campaign.options}
         self._data = campaign.data
         self._local = threading.local()
         self._envs: list[SWEEnv] = []

@@ -38,7 +38,9 @@ class Target:
 
 def target_of(instance: Instance) -> Target:
     """Return where exploits strike in the repository of an instance."""
-    changed = [path for diff in read_diff(instance.patch) for path in (diff.before, diff.after)]
+    changed = [
+        path for diff in read_diff(instance.patch) for path in (diff.old_path, diff.new_path)
+    ]
     sources = [p for p in changed if p and p.endswith(".py") and not is_protected(p)]
     fault = next(iter(sources), next(filter(None, changed), "setup.py"))
     parts = fault.split("/")

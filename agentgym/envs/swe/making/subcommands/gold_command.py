@@ -64,27 +64,27 @@ def gold(command: PrepareGold, console: Console) -> int:
         boxes.check(rows[0].source)
     with counted(console, "instances", len(rows), -1) as show:
         watch = lambda name: show(description=name, advance=1)  # noqa: E731
-        done = prepare(rows, boxes, timeout, watch)
-    console.print(_table(rows, done))
-    for name, reason in done.failed.items():
+        gold_result = prepare(rows, boxes, timeout, watch)
+    console.print(_table(rows, gold_result))
+    for name, reason in gold_result.failed.items():
         say(console, f"failed: {name}: {reason}")
-    if done.left:
+    if gold_result.untried:
         say(
             console,
-            f"{len(done.left)} not tried, since several failed one after the other; run the "
-            "command again to go on from there",
+            f"{len(gold_result.untried)} not tried, since several failed one after the other; run "
+            "the command again to go on from there",
         )
-    return int(bool(done.failed))
+    return int(bool(gold_result.failed))
 
 
-def _table(rows: list[Instance], done: Prepared) -> Table:
+def _table(rows: list[Instance], gold_result: Prepared) -> Table:
     """Return what the verdicts on instances will rest on."""
     from rich.table import Table
 
     from agentgym.envs.swe.grading.evidence import evidence_of
 
     table = Table("id", "evidence", "blinded tests", "of failing", "why not blinded")
-    golds = {**done.existing, **done.created}
+    golds = {**gold_result.existing, **gold_result.created}
     for row in rows:
         row_gold = golds.get(row.id)
         if row_gold is not None:

@@ -129,9 +129,9 @@ def prefetch(command: Prefetch, console: Console) -> int:
     images = _pulling(command.sandbox)
     with counted(console, "images", len(names), -1) as show:
         watch = lambda name: show(description=name, advance=1)  # noqa: E731
-        done = prefetch(names, images, budget, watch)
-    say(console, _describe_pulls(done, len(names)))
-    return int(bool(done.failed))
+        fetched = prefetch(names, images, budget, watch)
+    say(console, _describe_pulls(fetched, len(names)))
+    return int(bool(fetched.failed))
 
 
 def cache(command: Cache, console: Console) -> int:
@@ -227,15 +227,17 @@ def _pulling(sandbox: str) -> Pulling:
     return _images()
 
 
-def _describe_pulls(done: Fetched, total: int) -> str:
+def _describe_pulls(fetched: Fetched, total: int) -> str:
     """Say what became of images."""
     lines = [
-        f"{len(done.pulled)} image(s) pulled, {len(done.existing)} there already, of {total} wanted"
+        f"{len(fetched.pulled)} image(s) pulled, {len(fetched.existing)} there already, "
+        f"of {total} wanted"
     ]
-    lines += [f"failed: {reason}" for reason in done.failed.values()]
-    if done.left:
+    lines += [f"failed: {reason}" for reason in fetched.failed.values()]
+    if fetched.untried:
         lines.append(
-            f"{len(done.left)} not tried: {done.why}; run the command again to go on from there"
+            f"{len(fetched.untried)} not tried: {fetched.why}; run the command again to go on "
+            "from there"
         )
     return "\n".join(lines)
 

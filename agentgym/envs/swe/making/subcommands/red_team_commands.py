@@ -81,8 +81,8 @@ def _play(campaign: Campaign, console: Console) -> list[Attempt]:
 
     with counted(console, "exploits") as show:
 
-        def watch(done: int, total: int, newest: Attempt) -> None:
-            show(description=newest.exploit, completed=done, total=total)
+        def watch(done_count: int, total: int, newest: Attempt) -> None:
+            show(description=newest.exploit, completed=done_count, total=total)
 
         return run_campaign(campaign, watch)
 

@@ -185,8 +185,8 @@ def _kinds(command: Build) -> dict[str, int]:
     names: dict[str, None] = dict.fromkeys(command.kind)
     if "all" in names:
         names = dict.fromkeys(LARGER)
-    most, more = divmod(command.num_tasks, len(names))
-    counts = {name: most + (place < more) for place, name in enumerate(names)}
+    per_kind, more = divmod(command.num_tasks, len(names))
+    counts = {name: per_kind + (place < more) for place, name in enumerate(names)}
     return {name: count for name, count in counts.items() if count}
 
 
