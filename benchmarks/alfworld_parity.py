@@ -60,8 +60,8 @@ def read_games(path: Path) -> list[Entry]:
     games = []
     for number, record in enumerate(records):
         names = ("task_type", "scene", "desc", "pddl_problem")
-        rest = (str(record.get(name, "")) for name in names)
-        game = Game(str(record.get("id", number)), *rest)
+        fields = (str(record.get(name, "")) for name in names)
+        game = Game(str(record.get("id", number)), *fields)
         games.append((game, bool(record.get("solvable", True))))
     return games
 

@@ -186,7 +186,9 @@ def compared(by_staleness: Mapping[int, Sequence[Mapping[str, float]]]) -> dict[
     If neither side waited for the other, a step ahead would take as long as the longer one.
     """
     pairs = zip(*by_staleness.values(), strict=True)
-    gains = [before["seconds"] / after["seconds"] for before, after in pairs]
+    gains = [
+        synchronous["seconds"] / asynchronous["seconds"] for synchronous, asynchronous in pairs
+    ]
     middle = {
         n: {key: median(r[key] for r in runs) for key in runs[0]}
         for n, runs in by_staleness.items()

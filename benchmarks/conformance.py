@@ -76,7 +76,7 @@ def play(door: str, family: str, tasks: range, python: str, episode_folder: str)
         name, peer = DOORS[door]
         file = f"tests/conformance/test_{name}.py"
         options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", f"--junitxml={report}"]
-        done = subprocess.run(
+        process = subprocess.run(
             [python, "-m", "pytest", *options, "-k", selection, file],
             cwd=ROOT,
             env={
@@ -87,7 +87,7 @@ def play(door: str, family: str, tasks: range, python: str, episode_folder: str)
             capture_output=True,
             text=True,
         )
-        results = list(outcomes(report)) if report.exists() else [("error", done.stdout[-500:])]
+        results = list(outcomes(report)) if report.exists() else [("error", process.stdout[-500:])]
     messages = [text for outcome, text in results if outcome != "passed"]
     return {
         "door": door,
@@ -129,8 +129,8 @@ def play_doors(options: argparse.Namespace, episode_folder: str) -> Iterator[dic
             continue
         env_id = next(entry.id for entry in FAMILIES if entry.name == family)
         identity = [door, env_id, options.first, options.tasks]
-        same = (row for row in stored if [row.get(key, 0) for key in KEYS] == identity)
-        row = next(same, None)
+        matches = (row for row in stored if [row.get(key, 0) for key in KEYS] == identity)
+        row = next(matches, None)
         if row is None:
             tasks = range(options.first, options.tasks)
             row = play(door, family, tasks, pythons.get(door, sys.executable), episode_folder)

@@ -85,7 +85,8 @@ def measure(name: str, rows: int, repeats: int) -> dict[str, Any]:
     return {
         "milliseconds_per_token": milliseconds,
         "ratio": milliseconds["generate_batch"] / milliseconds["hf"],
-        "equal_answers": sum(ours == theirs for ours, theirs in pairs) / len(pairs),
+        "equal_answers": sum(hf_answers == batched_answers for hf_answers, batched_answers in pairs)
+        / len(pairs),
         "prompt_tokens": sum(map(len, first)) / rows,
     }
 

@@ -186,9 +186,9 @@ def step_parts(repeats: int) -> dict[str, float]:
     for _ in range(repeats):
         for name, env in envs.items():
             least[name] = min(least[name], microseconds(env))
-    before = [0.0, *least.values()]
-    parts = {name: least[name] - less for name, less in zip(least, before, strict=False)}
-    return {name: round(value, 3) for name, value in {**parts, "whole": before[-1]}.items()}
+    preceding = [0.0, *least.values()]
+    parts = {name: least[name] - less for name, less in zip(least, preceding, strict=False)}
+    return {name: round(value, 3) for name, value in {**parts, "whole": preceding[-1]}.items()}
 
 
 def microseconds(env: gymnasium.Env[str, str]) -> float:

@@ -64,8 +64,8 @@ def _untrained(env: str, arm: str, row: Mapping[str, Any]) -> float:
     """Return the success of a policy that learns nothing, which is the same for every seed."""
     families = json.loads((RESULTS / "baselines.json").read_text())["families"]
     baseline = families.get(env, {}).get(arm, {})
-    same = baseline.get("panel_sha256") == row["evaluation"]["panel_sha256"]
-    return float(baseline["success"] if same else row["success"][arm])
+    is_same = baseline.get("panel_sha256") == row["evaluation"]["panel_sha256"]
+    return float(baseline["success"] if is_same else row["success"][arm])
 
 
 def draw_learning_curve(result: Mapping[str, Any], path: Path) -> None:

@@ -57,14 +57,14 @@ class Estimator:
 def _estimators() -> dict[str, Estimator]:
     """Return the estimators: independent episodes, and forks with and without a prior."""
     fork_value = PRESETS["fork-value"]
-    same = replace(fork_value, terms=_SAME)
+    same_value = replace(fork_value, terms=_SAME)
     shapes = {"one fork": _HALF, "forks of a line": _LINE, "a tree": _TREE}
     return {
         **{n: Estimator(PRESETS[n], _ALONE, 2 * SIZE) for n in ("rloo", "turn-loo", "gigpo")},
         "ppo, values of 0": Estimator(PRESETS["ppo"], _ALONE, 2 * SIZE),
         "ppo, true values": Estimator(PRESETS["ppo"], _ALONE, 2 * SIZE, foresees=1.0),
         **{f"fork-value, {name}": Estimator(fork_value, shape) for name, shape in shapes.items()},
-        **{f"same state, {name}": Estimator(same, shape) for name, shape in shapes.items()},
+        **{f"same state, {name}": Estimator(same_value, shape) for name, shape in shapes.items()},
         "vineppo": Estimator(PRESETS["vineppo"], _LINE),
     }
 

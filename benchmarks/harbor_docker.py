@@ -74,15 +74,15 @@ def main() -> int:
         ]
         # Unchanged: the tasks themselves request no network.
         isolated = all("no-network" in path.read_text() for path in folder.glob("*/task.toml"))
-    right = sum(row["reward"] == WORTH[row["agent"]] for row in rows)
+    as_expected = sum(row["reward"] == WORTH[row["agent"]] for row in rows)
     result = {
         "env": options.env,
         "image": options.image,
         "told": options.told,
         "no_network": isolated,
     }
-    print(to_json({**result, "rows": rows, "right": right, "n": options.tasks}))
-    return 0 if right == len(WORTH) * options.tasks else 1
+    print(to_json({**result, "rows": rows, "right": as_expected, "n": options.tasks}))
+    return 0 if as_expected == len(WORTH) * options.tasks else 1
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def answers(python: str, folder: Path, bank: Bank) -> list[Any]:
     with tempfile.TemporaryDirectory() as scratch:
         for name, content in driver_files(bank.packages, programs, PATIENT).items():
             Path(scratch, name).write_bytes(content)
-        done = subprocess.run(
+        process = subprocess.run(
             [python, "-S", "-s", f"{scratch}/{DRIVER}", f"{scratch}/{REQUESTS}"],
             cwd=folder,
             env={"PATH": os.defpath, "PYTHONHASHSEED": HASH_SEED, "PYTHONDONTWRITEBYTECODE": "1",
@@ -47,7 +47,7 @@ def answers(python: str, folder: Path, bank: Bank) -> list[Any]:
             text=True,
             check=True,
         )  # fmt: skip
-    return [read_answer(line) for line in done.stdout.splitlines()[:-1]]
+    return [read_answer(line) for line in process.stdout.splitlines()[:-1]]
 
 
 def main() -> None:
@@ -66,18 +66,18 @@ def main() -> None:
         file = bank_file(stored.folder, name)
         if not file.is_file():
             continue
-        bank, other = read_bank(file), set[int]()
+        bank, differing_numbers = read_bank(file), set[int]()
         for python in arguments.python:
             bank_answers = answers(python, stored.folder_of(name), bank)
             pairs = zip(bank.programs, bank_answers, strict=True)
             differing = [
                 n for n, (program, answer) in enumerate(pairs) if not equal(program.answer, answer)
             ]
-            other.update(differing)
+            differing_numbers.update(differing)
             rows.setdefault(name, {})[Path(python).name] = len(differing)
         rows[name]["programs"] = len(bank.programs)
-        if arguments.drop and other:
-            bank.without(other).save(file)
+        if arguments.drop and differing_numbers:
+            bank.without(differing_numbers).save(file)
         print(name, rows[name], file=sys.stderr, flush=True)
     print(to_json({"repositories": rows, "dropped": arguments.drop}))
 

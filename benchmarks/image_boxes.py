@@ -100,11 +100,11 @@ def measure(new: Callable[[], Sandbox], options: argparse.Namespace) -> dict[str
 
 def at_once(new: Callable[[], Sandbox], count: int) -> dict[str, Any]:
     """Start many sandboxes at once, and measure their memory."""
-    before, boxes = available(), [new() for _ in range(count)]
+    free_before, boxes = available(), [new() for _ in range(count)]
     with ThreadPoolExecutor(8) as pool:
         up = wall(lambda: list(pool.map(lambda box: box.start(), boxes)))
         weight = [proportional(pid) for pid in born()]
-        used = before - available()
+        used = free_before - available()
         down = wall(lambda: list(pool.map(lambda box: box.close(), boxes)))
     figures = {
         "boxes_at_once": count,

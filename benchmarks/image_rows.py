@@ -70,12 +70,12 @@ def make(folder: Path, count: int, seed: int) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     rows = folder / "rows.jsonl"
     rows.write_text("".join(json.dumps(row_of(task)) + "\n" for task in tasks), "utf-8")
-    read = open_official(str(rows))
-    [split] = read.splits
+    official = open_official(str(rows))
+    [split] = official.splits
     with tempfile.TemporaryDirectory() as scratch:
         images = StoredImages(Path(scratch))
         for number, task in enumerate(tasks):
-            source = read.instance(split, number).source
+            source = official.instance(split, number).source
             assert isinstance(source, ImageSource)
             write_repository(task, Path(scratch) / task.id)
             images.build(source.image, Path(scratch) / task.id, {})

@@ -94,8 +94,8 @@ class _Blinding(ast.NodeTransformer):
             self._look(statement.value) if isinstance(statement, ast.Expr) else statement
             for statement in node.body
         ]
-        rest = [manager for manager in node.items if manager not in raising]
-        inner: list[ast.stmt] = [ast.With(rest, body)] if rest else list(body)
+        managers = [manager for manager in node.items if manager not in raising]
+        inner: list[ast.stmt] = [ast.With(managers, body)] if managers else list(body)
         words = self._messages and "match=" in ast.unparse(raising[0].context_expr)
         text = f"try:\n    pass\nexcept Exception as _error:\n    _raised(_error, {words})"
         handler = ast.parse(text).body[0]
@@ -160,10 +160,10 @@ def judge(boxes: Boxes, instance: Instance, edits: Mapping[str, bytes | None]) -
     assert isinstance(instance.source, FolderSource)
     failing = tuple(sorted({test.partition("::")[0] for test in instance.fail_to_pass}))
     sound = _sound(boxes, instance.source.folder, failing)
-    now = {**contents(instance.source), **edits}
-    answers = _answers(boxes, instance, now, failing)
-    wrong = tuple(name for name, expected in sound.items() if answers.get(name) != expected)
-    return Opinion(not wrong, len(sound), wrong)
+    files = {**contents(instance.source), **edits}
+    answers = _answers(boxes, instance, files, failing)
+    wrong_names = tuple(name for name, expected in sound.items() if answers.get(name) != expected)
+    return Opinion(not wrong_names, len(sound), wrong_names)
 
 
 @cache
@@ -190,15 +190,15 @@ def _answers(
     """Ask a library in a fresh sandbox; unanswered questions are missing."""
     assert isinstance(instance.source, FolderSource)
     questions = json.dumps(_questions(instance.source.folder, failing))
-    before = contents(instance.source)
-    changed = {path: content for path, content in files.items() if before.get(path) != content}
+    sources = contents(instance.source)
+    changed = {path: content for path, content in files.items() if sources.get(path) != content}
     try:
         with boxes.open(instance, grading=True) as box:
             write_files(box, changed)
             box.exec("rm -rf tests test; find . -name 'test_*.py' -delete", timeout=20)
             box.write("/tmp/walker.py", _WALKER.read_bytes())
             box.write("/tmp/asked.json", questions.encode())
-            done = box.exec(
+            result = box.exec(
                 "python3 -S -s /tmp/walker.py < /tmp/asked.json",
                 timeout=SECONDS,
                 env={"PYTHONHASHSEED": seed, "PYTHONPATH": ""},
@@ -206,10 +206,10 @@ def _answers(
     except (OSError, SandboxDied):
         return {}
     answers: dict[str, list[str]] = {}
-    for line in done.text.splitlines():
-        name, _, rest = line.partition("\t")
+    for line in result.text.splitlines():
+        name, _, answer = line.partition("\t")
         try:
-            looks = json.loads(rest)
+            looks = json.loads(answer)
         except (ValueError, RecursionError):
             continue
         if isinstance(looks, list) and name not in answers:

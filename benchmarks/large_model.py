@@ -157,7 +157,7 @@ def rates(out: Path) -> dict[str, Any]:
     totals = [step["tokens_total"] for step in steps][WARM_UP - 1 :]
     steps = steps[WARM_UP:]
     parts = {name: mean(step["time"][name] for step in steps) for name in steps[0]["time"]}
-    tokens = mean(after - before for before, after in pairwise(totals))
+    tokens = mean(total_after - total_before for total_before, total_after in pairwise(totals))
     total = sum(parts.values())
     return {
         "steps": len(steps),

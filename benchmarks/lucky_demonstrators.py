@@ -76,13 +76,13 @@ def measure(name: str, n: int) -> dict[str, Any]:
     """Let a demonstrator play held-out tasks, and count its choices and its successes."""
     lucky, name = FAMILIES[name], name.partition(",")[0]
     play = Player(name, lucky.kwargs | {"expert": lucky.expert})
-    other = Player(name, lucky.kwargs | {"expert": lucky.better}) if lucky.better else None
+    rival = Player(name, lucky.kwargs | {"expert": lucky.better}) if lucky.better else None
     env = play.env
     panel = env.tasks.panel(SPLIT, min(n, env.tasks.len(SPLIT)))
     won: dict[bool, list[bool]] = {True: [], False: []}
     for task in panel.ids:
         actions, success = play(task)
-        won[actions == other(task)[0] if other else actions[0] == READ].append(success)
+        won[actions == rival(task)[0] if rival else actions[0] == READ].append(success)
     return {
         "kwargs": lucky.kwargs | {"expert": lucky.expert},
         "n": len(panel),

@@ -141,8 +141,8 @@ def run_apart(
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     environment["OMP_NUM_THREADS"] = str(threads)
     command = [sys.executable, __file__, "--here", *arguments, *shared]
-    done = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE)
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE)
+    figures: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     return figures
 
 

@@ -30,7 +30,7 @@ def _not(test: ast.expr) -> ast.expr:
     return ast.UnaryOp(ast.Not(), test)
 
 
-def _plain(node: ast.expr) -> bool:
+def _is_plain(node: ast.expr) -> bool:
     """Whether an expression has no calls, so that the order of evaluation does not matter."""
     kinds = (ast.Name, ast.Constant, ast.Attribute, ast.Load, ast.UnaryOp, ast.USub, ast.Tuple)
     return all(isinstance(part, kinds) for part in ast.walk(node))
@@ -50,8 +50,10 @@ class _DeMorgan(ast.NodeTransformer):
     def _condition(self, test: ast.expr) -> ast.expr:
         if not isinstance(test, ast.BoolOp):
             return test
-        other = ast.Or() if isinstance(test.op, ast.And) else ast.And()
-        return ast.UnaryOp(ast.Not(), ast.BoolOp(other, [_not(operand) for operand in test.values]))
+        operator = ast.Or() if isinstance(test.op, ast.And) else ast.And()
+        return ast.UnaryOp(
+            ast.Not(), ast.BoolOp(operator, [_not(operand) for operand in test.values])
+        )
 
     def visit(self, node: ast.AST) -> ast.AST:
         self.generic_visit(node)
@@ -66,7 +68,7 @@ class _Comparisons(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         sides = [node.left, *node.comparators]
-        if not all(map(_plain, sides)):
+        if not all(map(_is_plain, sides)):
             return node
         pairs = []
         for left, operation, right in zip(sides, node.ops, sides[1:], strict=False):
@@ -193,8 +195,8 @@ def _nest(function: Function) -> None:
                 statement.body[-1], ast.Return | ast.Raise
             )
             if isinstance(statement, ast.If) and leaves and not statement.orelse:
-                rest = nested(body[place + 1 :])
-                return [*body[:place], ast.If(statement.test, statement.body, rest)]
+                nested_body = nested(body[place + 1 :])
+                return [*body[:place], ast.If(statement.test, statement.body, nested_body)]
         return body
 
     function.body = nested(function.body)
@@ -281,15 +283,15 @@ def rewrite(text: str, line: int, names: Sequence[str]) -> str | None:
     first, last = _first(function), function.end_lineno or 0
     indent = " " * function.col_offset
     for name in names:
-        before = ast.dump(function)
+        old_dump = ast.dump(function)
         REWRITES[name](function)
         ast.fix_missing_locations(function)
-        if ast.dump(function) == before:
+        if ast.dump(function) == old_dump:
             return None
         # Parsed again, because a tree may hold what no source text does.
-        read = ast.parse(ast.unparse(function)).body[0]
-        assert isinstance(read, ast.FunctionDef)
-        function = read
+        reread = ast.parse(ast.unparse(function)).body[0]
+        assert isinstance(reread, ast.FunctionDef)
+        function = reread
     lines = text.split("\n")
     new = [indent + row if row else row for row in _unparsed(function)]
     return "\n".join([*lines[: first - 1], *new, *lines[last:]])

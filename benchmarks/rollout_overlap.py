@@ -183,7 +183,7 @@ def compare(
         for mode, rounds in runs.items():
             rounds.append(play(engine, chat, seconds, LENGTHS[lengths], mode == "streaming"))
     pairs = zip(runs["lockstep"], runs["streaming"], strict=True)
-    gains = [before["seconds"] / after["seconds"] for before, after in pairs]
+    gains = [lockstep["seconds"] / streaming["seconds"] for lockstep, streaming in pairs]
     best = {mode: min(rounds, key=lambda run: run["seconds"]) for mode, rounds in runs.items()}
     return {
         "engine": engine.name,

@@ -96,9 +96,9 @@ def roofline(shape: ModelShape, work: Work, machine: Machine) -> dict[str, float
     forward = (
         2 * shape.matrices * work.tokens + head + 4 * shape.layers * shape.queries * work.pairs
     )
-    read = work.read * shape.layers * 2 * shape.keys * NUMBER_BYTES
+    read_bytes = work.read * shape.layers * 2 * shape.keys * NUMBER_BYTES
     products = forward * FORWARD / machine.products
-    reading = read / machine.bandwidth
+    reading = read_bytes / machine.bandwidth
     update = forward * FORWARD_AND_BACKWARD / machine.products
     return {
         "generation": products + reading,

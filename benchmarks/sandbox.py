@@ -118,17 +118,17 @@ def measure_memory() -> dict[str, float]:
 
 def measure_resets(box: Sandbox, count: int) -> dict[str, float]:
     """Time resets, each after a command that leaves files and processes behind."""
-    before, times = traces(os.getpid()), []
+    old_traces, times = traces(os.getpid()), []
     for _ in range(count):
         box.exec("echo 1 > new; rm file_1.py; sleep 100 & setsid sleep 100 &")
         times.append(wall(box.reset))
-    left = compare(before, traces(os.getpid()), "resets")
-    return {**milliseconds(times, "reset"), **left}
+    leftovers = compare(old_traces, traces(os.getpid()), "resets")
+    return {**milliseconds(times, "reset"), **leftovers}
 
 
 def measure_kill(backend: str, tree: Path) -> dict[str, float]:
     """Kill a process with four busy sandboxes, and count what is left of them."""
-    before = traces(os.getpid())
+    old_traces = traces(os.getpid())
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, backend, str(tree), MARKER], stdout=subprocess.PIPE
     )
@@ -144,9 +144,9 @@ def measure_kill(backend: str, tree: Path) -> dict[str, float]:
     # The next process to start a sandbox removes the folders of dead ones.
     code = OWNER.partition("for box")[0]
     subprocess.run([sys.executable, "-c", code, backend, str(tree)], check=True)
-    left = compare(before, traces(os.getpid()), "kill")
-    left["left_processes_after_kill"] = sum(map(lives, born)) + marked()
-    return left
+    leftovers = compare(old_traces, traces(os.getpid()), "kill")
+    leftovers["left_processes_after_kill"] = sum(map(lives, born)) + marked()
+    return leftovers
 
 
 def traces(pid: int) -> dict[str, int]:
@@ -171,9 +171,9 @@ def belongs_to_others(path: Path) -> bool:
     return owner.isdigit() and int(owner) != os.getpid() and lives(int(owner))
 
 
-def compare(before: dict[str, int], after: dict[str, int], name: str) -> dict[str, float]:
+def compare(old_traces: dict[str, int], new_traces: dict[str, int], name: str) -> dict[str, float]:
     """Return the increase of each count."""
-    return {f"left_{kind}_after_{name}": after[kind] - before[kind] for kind in before}
+    return {f"left_{kind}_after_{name}": new_traces[kind] - old_traces[kind] for kind in old_traces}
 
 
 def status(pid: int) -> list[str]:

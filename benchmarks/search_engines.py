@@ -226,14 +226,14 @@ def measure_build(engine: str, corpus: Path, folder: Path) -> dict[str, float]:
     store = PassageStore(corpus)
     for passage in store:  # warms the disk cache for the first engine
         tokenize(passage.id)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    old_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started, worked = time.perf_counter(), time.process_time()
     ENGINES[engine][0](store, folder)
     return {
         "build_seconds": time.perf_counter() - started,
         "build_processor_seconds": time.process_time() - worked,
         "build_peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "before_build_megabytes": before / 1024,
+        "before_build_megabytes": old_peak / 1024,
         "disk_megabytes": sum(path.stat().st_size for path in folder.iterdir()
                               if not path.name.startswith("passages.")) / 2**20,
     }  # fmt: skip
@@ -248,15 +248,15 @@ def measure_search(engine: str, corpus: Path, folder: Path) -> dict[str, float]:
     search = ENGINES[engine][1](folder)
     figures = {"open_milliseconds": 1000 * (time.perf_counter() - started)}
     store = PassageStore(corpus)
-    times, right = [], 0
+    times, hits = [], 0
     for query, gold in query_sets["queries"]:
         seconds, rows = timed(search, query)
         times.append(seconds)
-        right += set(gold) <= {store.id(row) for row in rows}
+        hits += set(gold) <= {store.id(row) for row in rows}
     figures |= percentiles("search", times)
     if query_sets["long"]:
         figures |= percentiles("long", [timed(search, query)[0] for query in query_sets["long"]])
-    figures["gold@3"] = right / len(query_sets["queries"])
+    figures["gold@3"] = hits / len(query_sets["queries"])
     figures["resident_megabytes"] = memory()
     figures["private_megabytes"] = memory("Anonymous")  # file pages are cached for all engines
     return figures
@@ -281,10 +281,10 @@ def percentiles(name: str, times: list[float]) -> dict[str, float]:
 def child(*arguments: str) -> dict[str, float] | str:
     """Run one step in a separate process; return its figures, or why there are none."""
     command = [sys.executable, __file__, "--child", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        return (process.stderr.strip().splitlines() or [f"status {process.returncode}"])[-1]
+    figures: dict[str, float] = json.loads(process.stdout.splitlines()[-1])
     return figures
 
 

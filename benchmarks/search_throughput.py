@@ -68,9 +68,9 @@ def measure_memory(options: Options) -> dict[str, float]:
     env = make(ENV_ID)
     env.reset(seed=0)
     envs = [make(ENV_ID, disable_env_checker=True) for _ in range(MANY)]
-    before = memory("Private_Dirty")
+    old_bytes = memory("Private_Dirty")
     envs += [make(ENV_ID, disable_env_checker=True) for _ in range(MANY)]
-    more = 1024 * 1024 * (memory("Private_Dirty") - before) / MANY
+    more = 1024 * 1024 * (memory("Private_Dirty") - old_bytes) / MANY
     return {"bytes_per_extra_env": more, "megabytes_of_1000_resets": growth(env)}
 
 

@@ -146,6 +146,6 @@ def growth(env: Any, resets: int = 1000) -> float:
             env.step(info["admissible_actions"][0])
 
     play(range(resets // 2))  # fills the bounded caches
-    before = memory()
+    old_bytes = memory()
     play(range(resets // 2, resets // 2 + resets))
-    return memory() - before
+    return memory() - old_bytes

@@ -74,18 +74,18 @@ def submission(number: int, seed: int, tasks: Sequence[Instance]) -> Submission:
         more = _exploit(instance, files, draw)
         how = ", ".join(filter(None, (how, more)))
     assert isinstance(instance.source, FolderSource)
-    before = contents(instance.source)
-    edits = {path: text for path, text in files.items() if before.get(path) != text}
+    sources = contents(instance.source)
+    edits = {path: text for path, text in files.items() if sources.get(path) != text}
     return Submission(number, instance, kind, how, edits)
 
 
 def _kind(draw: Stream) -> str:
     """Draw a kind."""
-    left = draw.below(sum(SHARES))
+    draw_left = draw.below(sum(SHARES))
     for kind, share in zip(KINDS, SHARES, strict=True):
-        if left < share:
+        if draw_left < share:
             return kind
-        left -= share
+        draw_left -= share
     raise AssertionError("shares add up")
 
 
@@ -146,8 +146,8 @@ def _places(text: str, line: int) -> list[tuple[tokenize.TokenInfo, str]]:
         if token.type == tokenize.NUMBER and token.string.isdigit():
             places += [(token, str(int(token.string) + step)) for step in (1, -1)]
         elif token.type == tokenize.NAME and token.string in names:
-            other = names[(names.index(token.string) + 1) % len(names)]
-            places.append((token, other))
+            next_name = names[(names.index(token.string) + 1) % len(names)]
+            places.append((token, next_name))
     return places
 
 
@@ -155,13 +155,13 @@ def _exploit(instance: Instance, files: dict[str, bytes | None], draw: Stream) -
     """Append one or two mutated exploits to files; return a description."""
     target, changes = target_of(instance), []
     assert isinstance(instance.source, FolderSource)
-    before = contents(instance.source)
+    sources = contents(instance.source)
     for exploit in draw.sample(_appended_exploits(), 1 + draw.percent(25)):
         for to, text in exploit.appended.items():
             text, way = _mutated(target.fill(text), exploit, draw)
             place = draw.choice((target.fill(to), target.fill(to), target.fault))
-            now = files.get(place) or before[place]
-            files[place] = now + b"\n" + text.encode() + b"\n"
+            text_now = files.get(place) or sources[place]
+            files[place] = text_now + b"\n" + text.encode() + b"\n"
             changes.append(f"{exploit.name} {way} in {place}")
     return ", ".join(changes)
 

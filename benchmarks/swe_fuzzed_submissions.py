@@ -46,7 +46,7 @@ def graded(number: int, seed: int, tasks: Sequence[Instance], boxes: Boxes) -> d
     submitted = submission(number, seed, tasks)
     grade = Grader(boxes, TIMEOUT).grade(submitted.instance, submitted.edits)
     opinion = judge(boxes, submitted.instance, submitted.edits)
-    plain = sum(name.startswith("0:") for name in opinion.wrong)
+    plain_count = sum(name.startswith("0:") for name in opinion.wrong)
     return {
         "number": number,
         "task": submitted.instance.id,
@@ -58,7 +58,7 @@ def graded(number: int, seed: int, tasks: Sequence[Instance], boxes: Boxes) -> d
         "right": opinion.right,
         "asked": opinion.questions,
         "wrong": len(opinion.wrong),
-        "wrong_plain": plain,
+        "wrong_plain": plain_count,
         "example": list(opinion.wrong[:2]),
     }
 
@@ -66,10 +66,12 @@ def graded(number: int, seed: int, tasks: Sequence[Instance], boxes: Boxes) -> d
 def describe_submission(submitted: Submission) -> str:
     """Return a submission as a diff, for people."""
     assert isinstance(submitted.instance.source, FolderSource)
-    before = contents(submitted.instance.source)
-    after = {path: text for path, text in {**before, **submitted.edits}.items() if text is not None}
+    sources = contents(submitted.instance.source)
+    submitted_files = {
+        path: text for path, text in {**sources, **submitted.edits}.items() if text is not None
+    }
     head = f"# {submitted.number}: {submitted.instance.id}, {submitted.kind}: {submitted.how}\n"
-    return head + write_diff(before, after)
+    return head + write_diff(sources, submitted_files)
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -137,19 +139,19 @@ def main() -> int:
         if options.rows.exists():
             lines = map(json.loads, options.rows.read_text("utf-8").splitlines())
             rows = {row["number"]: row for row in lines}
-    left = [number for number in range(options.n) if number not in rows]
+    pending = [number for number in range(options.n) if number not in rows]
     with ThreadPoolExecutor(options.jobs) as pool:
-        running = [pool.submit(graded, n, options.seed, tasks, boxes) for n in left]
+        running = [pool.submit(graded, n, options.seed, tasks, boxes) for n in pending]
         for count, future in enumerate(as_completed(running), 1):
             row = future.result()
             rows[row["number"]] = row
             if options.rows is not None:
                 append_line(options.rows, json.dumps(row) + "\n")
-            sys.stderr.write(f"\r{count} of {len(left)}")
+            sys.stderr.write(f"\r{count} of {len(pending)}")
     result = summary([rows[number] for number in range(options.n)])
     print(to_json({"data": options.data, "seed": options.seed, **result}))
-    wrong = result["disagreements"]["accepted though wrong"]
-    return int(any(row["kind"] in ("exploit", "both") for row in wrong))
+    accepted_wrong = result["disagreements"]["accepted though wrong"]
+    return int(any(row["kind"] in ("exploit", "both") for row in accepted_wrong))
 
 
 if __name__ == "__main__":

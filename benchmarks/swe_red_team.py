@@ -35,9 +35,9 @@ from agentgym.envs.swe.making.red_team import (
 from benchmarks.provenance import to_json
 
 
-def watch(done: int, total: int, newest: Attempt) -> None:
+def watch(done_count: int, total: int, newest: Attempt) -> None:
     """Report progress."""
-    sys.stderr.write(f"\r{done} of {total}")
+    sys.stderr.write(f"\r{done_count} of {total}")
 
 
 def summary(rows: Sequence[Totals]) -> dict[str, Any]:

@@ -180,12 +180,12 @@ def main() -> int:
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the figures."""
     hand = [row for row in rows if row["how"] == "by hand"]
-    other = [row for row in rows if row["how"] != "by hand"]
+    drawn_rows = [row for row in rows if row["how"] != "by hand"]
     ways: Counter[str] = Counter()
-    for row in other:
+    for row in drawn_rows:
         ways.update(row["how"].split(", "))
     return {
-        "rewritten": _share(other),
+        "rewritten": _share(drawn_rows),
         "by_hand": _share(hand),
         "rewrites": dict(sorted(ways.items())),
         "refused": [row for row in rows if row["verdict"] != FULL],

@@ -178,24 +178,24 @@ class Tally:
         self.compare(name, "start", "text", "", duel.start())
         for _ in range(steps):
             kind = rng.choices(KINDS, (0.5, 0.2, 0.3))[0]
-            read = read_command(duel.command(kind, follow, rng))
-            if read.refusal:
+            command = read_command(duel.command(kind, follow, rng))
+            if command.refusal:
                 continue
-            if read.text in duel.sessions["native"].admissible():
+            if command.text in duel.sessions["native"].admissible():
                 kind = "admissible"
             count[kind] += 1
-            turns = duel.act(read.text)
+            turns = duel.act(command.text)
             for aspect in COMPARED:
                 values = {engine: getattr(turn, aspect) for engine, turn in turns.items()}
-                self.compare(name, kind, aspect, read.text, values)
+                self.compare(name, kind, aspect, command.text, values)
             states = {engine: s.state_text() for engine, s in duel.sessions.items()}
             admissible = {engine: s.admissible() for engine, s in duel.sessions.items()}
-            same = self.compare(name, kind, "state", read.text, states)
+            is_same = self.compare(name, kind, "state", command.text, states)
             turn = turns["inform7"]
             if turn.won or turn.lost:
                 self.ends["won" if turn.won else "lost"] += 1
                 return
-            if not (same and self.compare(name, kind, "admissible", read.text, admissible)):
+            if not (is_same and self.compare(name, kind, "admissible", command.text, admissible)):
                 return
 
 

@@ -142,8 +142,8 @@ def measure_original(kind: str, seconds: float, **extra_infos: bool) -> dict[str
         state = reset(env.reset)
         for _ in range(COMMANDS):
             command = draw.choice(state["admissible_commands"])
-            state, _, done = step(lambda: env.step(command))  # noqa: B023
-            if done:
+            state, _, is_done = step(lambda: env.step(command))  # noqa: B023
+            if is_done:
                 break
     name = f"original_{kind}{'_with_plan' if extra_infos else ''}"
     return {
@@ -155,15 +155,15 @@ def measure_original(kind: str, seconds: float, **extra_infos: bool) -> dict[str
 def measure_z8(options: dict[str, Any]) -> dict[str, float]:
     """Time the compiled stories, with admissible commands, and with the plan too."""
     seconds = options["seconds"]
-    plain = measure_original("z8", seconds)
-    return plain | measure_original("z8", seconds, policy_commands=True)
+    z8_figures = measure_original("z8", seconds)
+    return z8_figures | measure_original("z8", seconds, policy_commands=True)
 
 
 def measure_json(options: dict[str, Any]) -> dict[str, float]:
     """Time the state machine without text."""
     seconds = options["seconds"]
-    plain = measure_original("json", seconds)
-    return plain | measure_original("json", seconds, policy_commands=True)
+    json_figures = measure_original("json", seconds)
+    return json_figures | measure_original("json", seconds, policy_commands=True)
 
 
 GROUPS = {

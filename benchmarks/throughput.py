@@ -51,16 +51,16 @@ def measures(family: str) -> ModuleType:
 def child(family: str, group: str, options: dict[str, Any], cache: str) -> dict[str, float] | str:
     """Run one group in a fresh process; return its figures, or why there are none."""
     command = [sys.executable, __file__, "--group", f"{family}.{group}"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--options", json.dumps(options)],
         env={**os.environ, "AGENTGYM_CACHE": cache},
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        return (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    if process.returncode:
+        return (process.stderr.strip().splitlines() or [f"status {process.returncode}"])[-1]
+    figures: dict[str, float] = json.loads(process.stdout.splitlines()[-1])
     return figures
 
 

@@ -289,10 +289,10 @@ def count(tokenizer: Any, engine: Recorder, turns: int, seed: int) -> dict[str, 
         tasks = [{"split": "train", "index": first + at} for at in range(SLOTS)]
         episodes = runner.run(tasks, seed=seed, first_episode=first)
         first += SLOTS
-        read = {name_of(prompts): prompts for prompts in engine.turns.values()}
+        by_name = {name_of(prompts): prompts for prompts in engine.turns.values()}
         for episode in episodes:
             name = (*episode.turns[0].context, *(i for turn in episode.turns for i in turn.ids))
-            prompts = [prompt for prompt, _ in read[name]]
+            prompts = [prompt for prompt, _ in by_name[name]]
             compare_prompts(tokenizer, chat, episode, prompts, counts)
             loop.compare(chat, episode, trl)
     envs.close()
@@ -351,13 +351,13 @@ class ToolLoop:
 
     def compare(self, chat: TurnTokenizer, episode: Trajectory, counts: Counter[str]) -> None:
         """Run an episode's turns through the loop; an answer without end-of-turn token ends it."""
-        first, *rest = episode.turns
+        first, *later_turns = episode.turns
         messages = [
             {"role": "system", "content": SYSTEM},
             {"role": "user", "content": first.observation},
         ]
         prompt = encode(self._tokenizer, self._render(messages))
-        for turn, following in zip(episode.turns, rest, strict=False):
+        for turn, following in zip(episode.turns, later_turns, strict=False):
             if not turn.stopped:
                 return
             result = {"role": "tool", "name": "act", "content": following.observation}

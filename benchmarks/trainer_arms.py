@@ -73,7 +73,7 @@ class Clock(TrainerCallback):
     def steps(self, column: int) -> list[float]:
         """Seconds of every step except the first, which warms up: wall or processor time."""
         times = [mark[column] for mark in self.marks]
-        return [after - before for before, after in pairwise(times[1:])]
+        return [end - start for start, end in pairwise(times[1:])]
 
 
 def parts() -> tuple[Any, Any]:

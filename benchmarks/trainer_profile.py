@@ -133,10 +133,10 @@ def missing(arm: str) -> str:
 def run_arm(arm: str, steps: int) -> dict[str, Any]:
     """Run one trainer in a separate process."""
     command = [sys.executable, str(ROOT / "benchmarks" / "trainer_arms.py"), arm]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, f"--steps={steps + 1}"], check=True, env=ENVIRONMENT, stdout=subprocess.PIPE
     )
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    figures: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     return figures
 
 

@@ -241,7 +241,7 @@ def rankings(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
         missing.append("*rankings*.jsonl")
         return {}
     total = at_10 = overlap = size = 0
-    wrong: list[str] = []
+    differing: list[str] = []
     for record in (record for path in paths for record in lines(path)):
         query = record.get("q", record.get("query", ""))
         hits = record.get("hits", record.get("ranking", []))
@@ -251,9 +251,9 @@ def rankings(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
         at_10 += own_hits[:10] == recorded_hits[:10]
         overlap += len(set(own_hits) & set(recorded_hits))
         size += max(len(recorded_hits), len(own_hits))
-        wrong += [query[:80]] * (own_hits != recorded_hits)
-    return {"queries": total, "identical_at_10": at_10, "identical_at_50": total - len(wrong),
-            "overlap_at_50": overlap / max(size, 1), "examples": wrong[:SHOWN]}  # fmt: skip
+        differing += [query[:80]] * (own_hits != recorded_hits)
+    return {"queries": total, "identical_at_10": at_10, "identical_at_50": total - len(differing),
+            "overlap_at_50": overlap / max(size, 1), "examples": differing[:SHOWN]}  # fmt: skip
 
 
 def tokens(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
@@ -266,8 +266,8 @@ def tokens(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
     pairs = list(zip(products.values(), streams, strict=False))
     if isinstance(streams, dict):
         pairs = [(products[asin], stream) for asin, stream in streams.items() if asin in products]
-    wrong = [item.asin for item, stream in pairs if tokenize(item.document()) != stream]
-    return {"documents": len(pairs), "differ": len(wrong), "examples": wrong[:SHOWN]}
+    differing = [item.asin for item, stream in pairs if tokenize(item.document()) != stream]
+    return {"documents": len(pairs), "differ": len(differing), "examples": differing[:SHOWN]}
 
 
 def compare_all(catalogue: Path, pack: Path, missing: list[str]) -> dict[str, Any]:

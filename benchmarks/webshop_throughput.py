@@ -77,18 +77,18 @@ def measure_many(options: Options) -> dict[str, float]:
     started = time.thread_time()
     env_lists.append(make_all())
     seconds = time.thread_time() - started
-    before = memory("Private_Dirty")  # by now the shared caches hold every drawn task
+    old_bytes = memory("Private_Dirty")  # by now the shared caches hold every drawn task
     env_lists.append(make_all())
     return {
         "many_envs_seconds": seconds,
-        "bytes_per_extra_env": (memory("Private_Dirty") - before) * 2**20 / MANY,
+        "bytes_per_extra_env": (memory("Private_Dirty") - old_bytes) * 2**20 / MANY,
     }
 
 
 def measure_open_episodes(options: Options) -> dict[str, float]:
     """Time 100,000 episodes that are open at once: their start, a turn of each, their memory."""
     make(ENV_ID, **shop(options)).reset(seed=0)
-    before, started = memory(), time.thread_time()
+    old_bytes, started = memory(), time.thread_time()
     envs = [make(ENV_ID, disable_env_checker=True, **shop(options)) for _ in range(OPEN)]
     for number, env in enumerate(envs):
         env.reset(seed=number)
@@ -99,7 +99,7 @@ def measure_open_episodes(options: Options) -> dict[str, float]:
         "open_episodes": float(OPEN),
         "open_episodes_start_seconds": begun - started,
         "open_episodes_turn_seconds": time.thread_time() - begun,
-        "open_episodes_megabytes": memory() - before,
+        "open_episodes_megabytes": memory() - old_bytes,
     }
 
 

@@ -256,12 +256,12 @@ def on_main(function: Callable[[], T]) -> T:
 
     An error in the main process ends the others as well.
     """
-    done: tuple[T] | None = None  # In a tuple, because the result itself may be None.
+    result: tuple[T] | None = None  # In a tuple, because the result itself may be None.
     if is_main():
-        done = (function(),)
-    done = broadcast(done)
-    assert done is not None  # an error in the main process ends the wait with one of its own
-    return done[0]
+        result = (function(),)
+    result = broadcast(result)
+    assert result is not None  # an error in the main process ends the wait with one of its own
+    return result[0]
 
 
 def share(count: int) -> range:

@@ -51,12 +51,12 @@ def bytes_each(stack: Stack, count: int = 500) -> float:
     """Return the resident bytes of one more environment, in the middle of an episode."""
     first = stack.loop()
     first.reset()
-    before = resident()
+    old_bytes = resident()
     loops = [stack.loop() for _ in range(count)]
     for loop in loops:
         loop.reset()
         loop.step(GUESSES[0])
-    return (resident() - before) / count
+    return (resident() - old_bytes) / count
 
 
 def resident() -> int:

@@ -125,8 +125,8 @@ def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> i
         all_runs = planned(study, study.arms, options.seeds, cache)
     for failure in failures:
         console.print(f"failed: {failure.run.name}: {failure.why} ({cache.log(failure.run)})")
-    done = [run for run in all_runs if cache.state(run) == DONE]
-    if not done:
+    finished_runs = [run for run in all_runs if cache.state(run) == DONE]
+    if not finished_runs:
         print(
             f"benchmarks.studies: expected at least one of {len(planned_runs)} runs to have ended "
             f"in {options.out}, got none: nothing was measured and no result is written; play "
@@ -135,8 +135,8 @@ def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> i
         )
         return 1
     check_chosen(study, all_runs, cache)
-    runs = [run for run in all_runs if run.arm in arm_names or run in done]
-    command = _command(study, options, selected, done)
+    runs = [run for run in all_runs if run.arm in arm_names or run in finished_runs]
+    command = _command(study, options, selected, finished_runs)
     result = collect(study, cache, runs, command=command, failures=failures)
     _report(result, len(runs), console)
     console.print(f"{write(study, result, options.results, replace=options.replace)}")
@@ -157,12 +157,12 @@ def _play(
     failures = carry_out(first) if first else []
     if first:
         runs = planned(study, selected, options.seeds, cache)
-    before = {arm.name: arm.after.name for arm in selected if arm.after is not None}
-    rest = [run for run in runs if run not in first]
-    failures += carry_out([run for run in rest if run.arm not in before])
+    predecessors = {arm.name: arm.after.name for arm in selected if arm.after is not None}
+    later_runs = [run for run in runs if run not in first]
+    failures += carry_out([run for run in later_runs if run.arm not in predecessors])
     ended = {(run.arm, run.seed): run for run in runs if cache.state(run) == DONE}
-    following = [run for run in rest if (before.get(run.arm), run.seed) in ended]
-    donors = {run.keys.run: run for run in (ended[before[f.arm], f.seed] for f in following)}
+    following = [run for run in later_runs if (predecessors.get(run.arm), run.seed) in ended]
+    donors = {run.keys.run: run for run in (ended[predecessors[f.arm], f.seed] for f in following)}
     if study.recorded:
         recordings = [record(run, study.recorded, cache) for run in donors.values()]
         failures += [failure for failure in recordings if failure is not None]
@@ -180,7 +180,7 @@ def _report(result: Mapping[str, Any], count: int, console: Console) -> None:
 
 
 def _command(
-    study: Study, options: argparse.Namespace, selected: Sequence[Arm], done: Sequence[Run]
+    study: Study, options: argparse.Namespace, selected: Sequence[Arm], finished_runs: Sequence[Run]
 ) -> str:
     """Return a command that reproduces at least the runs of a result from scratch.
 
@@ -188,11 +188,16 @@ def _command(
         study: The study.
         options: The current command's options.
         selected: Arms selected by the current command.
-        done: Runs in the result. Some may come from earlier commands; with ``--collect`` all do.
+        finished_runs: Runs in the result. Some may come from earlier commands; with
+            ``--collect`` all do.
     """
-    names, seeds, jobs = {run.arm for run in done}, options.seeds, ["--jobs", str(options.jobs)]
+    names, seeds, jobs = (
+        {run.arm for run in finished_runs},
+        options.seeds,
+        ["--jobs", str(options.jobs)],
+    )
     if options.collect:  # executed nothing, so the number of jobs is unknown
-        seeds, jobs = [seed for seed in seeds if seed in {run.seed for run in done}], []
+        seeds, jobs = [seed for seed in seeds if seed in {run.seed for run in finished_runs}], []
     else:
         names |= {arm.name for arm in selected}
     as_typed = names == {arm.name for arm in selected}

@@ -124,9 +124,11 @@ def imitation_curve(run: PlayedRun, teacher: PlayedRun, teacher_curve: Curve) ->
     """
     episodes = read_jsonl(teacher.folder / RECORDED / "episodes.jsonl")
     solved = [episode["turns"] for episode in episodes if episode["success"]]
-    written = sum(turn["completion_tokens"] for turns in solved for turn in turns) / len(solved)
+    tokens_per_success = sum(turn["completion_tokens"] for turns in solved for turn in turns) / len(
+        solved
+    )
     points = [
-        (record["step"] * IMITATED * written, record["success"])
+        (record["step"] * IMITATED * tokens_per_success, record["success"])
         for record in run.records
         if record["phase"] == Phase.WARM_START and "success" in record
     ]

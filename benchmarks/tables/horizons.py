@@ -106,11 +106,13 @@ def at_equal_updates(content: Mapping[str, Any], cell: str) -> dict[str, Any]:
     schedules = content["cells"][cell]["schedules"]
     curves = {schedule: _over_updates(content, f"{cell}/{schedule}") for schedule in schedules}
     by_seed = [list(some) for some in zip(*curves.values(), strict=True)]
-    read: dict[str, Any] = {"updates": [min(c["updates"][-1] for c in some) for some in by_seed]}
+    figures_at: dict[str, Any] = {
+        "updates": [min(c["updates"][-1] for c in some) for some in by_seed]
+    }
     for figure in ("success", "turns"):
         rows = [at_equal(some, "updates", figure) for some in by_seed]
-        read[figure] = dict(zip(curves, zip(*rows, strict=True), strict=True))
-    return read
+        figures_at[figure] = dict(zip(curves, zip(*rows, strict=True), strict=True))
+    return figures_at
 
 
 def _over_updates(content: Mapping[str, Any], arm: str) -> list[Curve]:

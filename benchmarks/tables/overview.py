@@ -356,10 +356,10 @@ def _swe() -> Iterator[Claim]:
         "swe_red_team.json",
     )
     fuzzed = [result(f"swe_fuzzed_{name}.json") for name in ("submissions", "bundled", "releases")]
-    wrong = sum(sample["accepted though wrong"] for sample in fuzzed)
+    accepted_wrong = sum(sample["accepted though wrong"] for sample in fuzzed)
     yield Claim(
         "SWE: the grader seldom accepts what an independent judge calls wrong",
-        f"{wrong} of {sum(sample['submissions'] for sample in fuzzed):,} submissions",
+        f"{accepted_wrong} of {sum(sample['submissions'] for sample in fuzzed):,} submissions",
         "swe_fuzzed_submissions.json",
     )
     fixes = [result("swe_right_fixes.json")[key] for key in ("rewritten", "by_hand")]

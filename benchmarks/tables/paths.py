@@ -42,12 +42,12 @@ def evaluate(expression: str, file: str, results: Path = RESULTS) -> float:
     word, _, path = expression.partition(" ")
     if word in REDUCERS:
         return float(REDUCERS[word](list(_numbers(content, path.split(".")))))
-    left, *rest = re.split(r" ([+\-/]) ", expression)
-    if not rest:
-        return _operand(content, left)
-    if len(rest) == 2:
-        sign, right = rest
-        return OPERATORS[sign](_operand(content, left), _operand(content, right))
+    first, *operations = re.split(r" ([+\-/]) ", expression)
+    if not operations:
+        return _operand(content, first)
+    if len(operations) == 2:
+        sign, number = operations
+        return OPERATORS[sign](_operand(content, first), _operand(content, number))
     raise ValueError(f"expected a path, 'a - b' or 'min a.*.b', got {expression!r}")
 
 
@@ -64,9 +64,11 @@ def _numbers(content: Any, keys: list[str]) -> Iterator[float]:
     if not keys:
         yield float(content)
         return
-    key, *rest = keys
+    key, *subkeys = keys
     if key == "*":
         for part in content.values() if isinstance(content, dict) else content:
-            yield from _numbers(part, rest)
+            yield from _numbers(part, subkeys)
     else:
-        yield from _numbers(content[int(key)] if isinstance(content, list) else content[key], rest)
+        yield from _numbers(
+            content[int(key)] if isinstance(content, list) else content[key], subkeys
+        )

@@ -132,7 +132,7 @@ def _worlds() -> Table:
 
 def _sandboxes() -> Table:
     box, swe = result("sandbox.json")["namespace"]["figures"], result("swe_throughput.json")
-    left = sum(value for name, value in box.items() if name.startswith("left_"))
+    leftovers = sum(value for name, value in box.items() if name.startswith("left_"))
     return [
         [
             "sandbox of namespaces (`sandbox.json`, beside a run of the tests): a command, median "
@@ -140,7 +140,7 @@ def _sandboxes() -> Table:
             "after SIGKILL of the owner",
             f"{box['exec_milliseconds_median']:.1f} ms, {box['exec_milliseconds_p95']:.1f} ms; "
             f"{box['reset_milliseconds_median']:.0f} ms; "
-            f"{about(box['parallel_commands_per_second'])} commands/s; {left or 'nothing'}",
+            f"{about(box['parallel_commands_per_second'])} commands/s; {leftovers or 'nothing'}",
         ],
         [
             "SWE (`swe_throughput.json`, on a quiet machine): reset; first command, with the start "

@@ -105,10 +105,10 @@ def training_table(name: str) -> Table:
         cells = [_over(rows, figure, arm) for figure in ("success", "greedy_success", "score")]
         by_seed = ", ".join(share(row["success"][arm]) for row in rows)
         table.append([NAMES[arm], cells[0], by_seed, *cells[1:]])
-    for other in (*LEARNED[:-1], "demonstrator"):
-        if success := _gain("success", other, training):
-            score = _gain("score", other, training)
-            label = f"trained minus {NAMES[other]}"
+    for rival in (*LEARNED[:-1], "demonstrator"):
+        if success := _gain("success", rival, training):
+            score = _gain("score", rival, training)
+            label = f"trained minus {NAMES[rival]}"
             table.append([label, *success, "", score[0] if score else ""])
     lasted = ", ".join(f"{row.get('cpu_minutes', row['minutes']):.1f}" for row in rows)
     clock = "of CPU time" if "cpu_minutes" in rows[0] else "of wall time"
@@ -119,12 +119,12 @@ def training_table(name: str) -> Table:
 def gains_table() -> Table:
     """Return the gain of RL, one row per family: the trained policy minus each other one."""
     arms = (*LEARNED[:-1], "demonstrator")
-    table = [["family, seeds", "trained", *(f"minus {NAMES[other]}" for other in arms)]]
+    table = [["family, seeds", "trained", *(f"minus {NAMES[rival]}" for rival in arms)]]
     for name, training in TRAININGS.items():
         if name == training.family:  # else another training of the same family
             rows = _rows(training)
             mean = spread([row["success"][TRAINED] for row in rows])["mean"]
-            gains = [_gain("success", other, training) for other in arms]
+            gains = [_gain("success", rival, training) for rival in arms]
             cells = [gain[0] if gain else "" for gain in gains]
             table.append([f"{spoken(name)}, {len(rows)}", share(mean), *cells])
     return table
@@ -141,10 +141,10 @@ def spread_gains(training: Training) -> dict[str, dict[str, Any]]:
     """
     rows = _rows(training)
     gains = {}
-    for other in (*LEARNED[:-1], "demonstrator"):
-        values = [pair[0] for row in rows if (pair := _paired(row["success"], other))]
+    for rival in (*LEARNED[:-1], "demonstrator"):
+        values = [pair[0] for row in rows if (pair := _paired(row["success"], rival))]
         if len(values) == len(rows):
-            gains[other] = spread(values)
+            gains[rival] = spread(values)
     return gains
 
 
@@ -176,9 +176,9 @@ def lucky_table() -> Table:
         keys = ("good_share", "good_success", "bad_success", "success", "good_among_successes")
         best = figures["perfect_filter"]
         cells = [share(figures[key]) for key in keys]
-        left = signed(figures["good_success"] - best)
+        gain_text = signed(figures["good_success"] - best)
         name = f"{spoken(family.partition(',')[0])}, `{figures['kwargs']['expert']}`"
-        table.append([name, *cells, share(best), left])
+        table.append([name, *cells, share(best), gain_text])
     return table
 
 
@@ -202,12 +202,12 @@ def _unlearned(training: Training) -> Iterator[list[str]]:
             yield [NAMES[arm], share(figures["success"]), "", "", share(figures["score"])]
 
 
-def _gain(figure: str, other: str, training: Training) -> tuple[str, str] | None:
+def _gain(figure: str, rival: str, training: Training) -> tuple[str, str] | None:
     """Write a difference over the seeds and in each, if the runs made it.
 
     A single training only has an interval over its tasks.
     """
-    arm = training.demonstrator if other == "demonstrator" else other
+    arm = training.demonstrator if rival == "demonstrator" else rival
     pairs = [_paired(row[figure], arm) for row in _rows(training)]
     gains = [pair for pair in pairs if pair]
     if len(gains) < len(pairs):

@@ -165,7 +165,7 @@ class Preset:
 
     def described(self) -> dict[str, Any]:
         """Return the parts that determine the gradient as plain values, to detect changes."""
-        return {name: _plain(getattr(self, name)) for name in PARTS}
+        return {name: _plain_part(getattr(self, name)) for name in PARTS}
 
     def missing(self, available: Collection[str]) -> tuple[Need, ...]:
         """Return the needs that are not among ``available``."""
@@ -192,15 +192,15 @@ class Preset:
             )
 
 
-def _plain(part: Any) -> Any:
+def _plain_part(part: Any) -> Any:
     """Return a part of a preset as values that YAML holds: its class by name, and its fields."""
     if is_dataclass(part) and not isinstance(part, type):
         cls = type(part)
         in_package = cls.__module__.partition(".")[0] == _PACKAGE
         name = cls.__name__ if in_package else part_path(cls)
-        return {"part": name, **{i.name: _plain(getattr(part, i.name)) for i in fields(cls)}}
+        return {"part": name, **{i.name: _plain_part(getattr(part, i.name)) for i in fields(cls)}}
     if isinstance(part, tuple | list):
-        return [_plain(member) for member in part]
+        return [_plain_part(member) for member in part]
     if isinstance(part, Enum):
         return part.value
     if part is None or isinstance(part, str | int | float):

@@ -58,9 +58,9 @@ def parse_budget(pairs: Sequence[str]) -> Budget:
     for pair in pairs:
         name, _, text = pair.partition("=")
         value = _number(text)
-        most = 1.0 if name == "imitation" else math.inf
+        largest = 1.0 if name == "imitation" else math.inf
         least = 0.0 if name == "demonstration" else math.nextafter(0.0, 1.0)
-        if name not in NAMES or name in values or value is None or not least <= value <= most:
+        if name not in NAMES or name in values or value is None or not least <= value <= largest:
             raise ConfigurationError(
                 f"expected --budget as some of {', '.join(f'{key}=NUMBER' for key in NAMES)}, "
                 "each once, with positive numbers and imitation of at most 1, such as "

@@ -119,9 +119,9 @@ class SettingsComparison:
     """Whether it is to go on for longer."""
 
 
-def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> SettingsComparison:
+def compare(stored: Mapping[str, Any], current: Mapping[str, Any]) -> SettingsComparison:
     """Compare what :func:`stored_settings` returned for a run and returns for its continuation."""
-    old, new = _parts(before), _parts(now)
+    old, new = _parts(stored), _parts(current)
     changes = [
         f"{name} was {old[name]} and is {value}"
         for name, value in new.items()

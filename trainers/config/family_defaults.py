@@ -199,8 +199,8 @@ def defaults_for(
     )
     # A pretrained model writes in any grammar: to it the tasks stay the same.
     deciding = [name for name in defaults.task_args if not (pretrained and name == "grammar")]
-    other = any(usual.get(name) != actual.get(name) for name in deciding)
-    variant = defaults.other_tasks if other and defaults.other_tasks else defaults
+    is_unusual = any(usual.get(name) != actual.get(name) for name in deciding)
+    variant = defaults.other_tasks if is_unusual and defaults.other_tasks else defaults
     env = variant.env if variant is not defaults and not task_set else tasks
     turns = (tasks["horizon"],) if "horizon" in tasks and env is tasks else STAGES
     if pretrained:

@@ -36,8 +36,10 @@ def check_settings(stored: Mapping[str, Any], typed: Mapping[str, Any], path: Pa
     """
     flags = {claim.text for claim in setting_claims(typed, training_table())}
     envs = [part.strip() for part in str(typed.get("env") or "").split(",") if part.strip()]
-    left = _left_to_the_file(stored, typed, envs)
-    claims = [c for c in setting_claims(left, training_table(), envs) if c.text not in flags]
+    kept_settings = _left_to_the_file(stored, typed, envs)
+    claims = [
+        c for c in setting_claims(kept_settings, training_table(), envs) if c.text not in flags
+    ]
     check_trusted(claims, str(path), TypedHere(path.parent))
 
 
@@ -45,7 +47,7 @@ def _left_to_the_file(
     stored: Mapping[str, Any], typed: Mapping[str, Any], envs: Sequence[str]
 ) -> dict[str, Any]:
     """Return the settings of a file that no flag replaces."""
-    left = {
+    kept_settings = {
         name: {key: part for key, part in value.items() if f"{name}.{key}" not in typed}
         if isinstance(value, Mapping)
         else value
@@ -53,8 +55,10 @@ def _left_to_the_file(
         if name not in typed
     }
     if envs:  # of its list of environments, those that are named count
-        left["envs"] = [entry for entry in stored.get("envs") or () if entry["env"] in envs]
-    return left
+        kept_settings["envs"] = [
+            entry for entry in stored.get("envs") or () if entry["env"] in envs
+        ]
+    return kept_settings
 
 
 def remember_typed(folder: Path, settings: Mapping[str, Any]) -> None:

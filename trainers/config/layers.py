@@ -73,6 +73,6 @@ class Decisions(Generic[Settings]):
 
 def with_value(settings: Any, name: str, value: Any) -> Any:
     """Return settings with another value of one, which is named with dots."""
-    first, _, rest = name.partition(".")
-    below = with_value(getattr(settings, first), rest, value) if rest else value
+    first, _, subname = name.partition(".")
+    below = with_value(getattr(settings, first), subname, value) if subname else value
     return replace(settings, **{first: below})

@@ -75,7 +75,7 @@ def with_parts_of(preset: Preset, path: Path) -> Preset:
                 f"expected parts of a preset ({', '.join(PARTS)}), as under preset_parts in the "
                 f"config.yaml of a run, got {with_guesses(unknown, PARTS)}"
             )
-        parts = {name: _read(value, name) for name, value in settings.items()}
+        parts = {name: _read_value(value, name) for name, value in settings.items()}
         return replace(preset, **parts, name=path.stem, title=f"parts of {path.name}", arxiv=None)
     except ConfigurationError as error:
         raise ConfigurationError(f"{error} (in {path})") from error
@@ -90,7 +90,7 @@ def _part_claims(value: Any) -> list[Claim]:
     return [claim("part", value, PRESET_PART)] if isinstance(value, str) else []
 
 
-def _read(value: Any, field: str) -> Any:
+def _read_value(value: Any, field: str) -> Any:
     """Read what a file holds in a field of a preset."""
     if field in _LISTS:
         if not isinstance(value, list):

@@ -141,7 +141,7 @@ class ResolvedRun:
         """Return what the settings leave open, as it was filled in: kept with the run."""
         places: dict[str, Any]
         if self.several:
-            places = {"envs": {env.name: _plain(env) for env in self.envs}}
+            places = {"envs": {env.name: _plain_env(env) for env in self.envs}}
         else:
             env = self.envs[0]
             places = {"env_name": env.title, "env_id": env.env_id, "env": dict(env.kwargs)}
@@ -217,7 +217,7 @@ def default_out(config: TrainConfig) -> Path:
     return Path("runs") / f"{names}-{Path(config.model).name}{quick}-seed{config.seed}"
 
 
-def _plain(env: ResolvedEnv) -> dict[str, Any]:
+def _plain_env(env: ResolvedEnv) -> dict[str, Any]:
     """Return what was decided about an environment, as a file holds it."""
     values = {**asdict(env), "kwargs": dict(env.kwargs), "layout": env.layout.to_dict()}
     values["env_name"] = env.title
@@ -341,10 +341,12 @@ def _memory_settings(config: TrainConfig) -> dict[str, str]:
 def _differences(settings: Mapping[str, Any], filled: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that were filled in, nested as they are; the folder is none of them."""
     differences: dict[str, Any] = {}
-    for name, now in filled.items():
-        if name == "out" or settings.get(name) == now:
+    for name, value in filled.items():
+        if name == "out" or settings.get(name) == value:
             continue
-        differences[name] = _differences(settings[name], now) if isinstance(now, Mapping) else now
+        differences[name] = (
+            _differences(settings[name], value) if isinstance(value, Mapping) else value
+        )
     return differences
 
 
@@ -394,12 +396,12 @@ def _decide_tokens(decisions: Decisions[TrainConfig], envs: Sequence[ResolvedEnv
     delegates = any(env.delegates for env in envs)
     is_open = rl.turn_tokens is None or rl.episode_tokens is None
     with_thoughts = config.model != TINY and is_open and thinks(config)
-    plain = max(env.defaults.turn_tokens for env in envs)
-    plain = max(plain, DELEGATING_TURN) if delegates else plain
-    turn = rl.turn_tokens or (THINKING_TURN if with_thoughts else plain)
-    most = max(env.defaults.episode_tokens for env in envs) * (1 + delegates)
+    turn_tokens = max(env.defaults.turn_tokens for env in envs)
+    turn_tokens = max(turn_tokens, DELEGATING_TURN) if delegates else turn_tokens
+    turn = rl.turn_tokens or (THINKING_TURN if with_thoughts else turn_tokens)
+    episode_tokens = max(env.defaults.episode_tokens for env in envs) * (1 + delegates)
     turns = max(env.most_turns for env in envs)
-    episode = most + (turns * turn if with_thoughts else 0)
+    episode = episode_tokens + (turns * turn if with_thoughts else 0)
     for name, value in (("turn_tokens", turn), ("episode_tokens", episode)):
         source = strongest(env.source_of(name) for env in envs)
         decisions.fill(Layer(DEFAULT if with_thoughts else source, {f"rl.{name}": value}))

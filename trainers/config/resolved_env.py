@@ -189,11 +189,11 @@ class ResolvedEnv:
         finally:
             env.close()
 
-    def panel(self, split: str, most: int) -> Panel:
-        """Choose at most ``most`` tasks that depend on neither seed nor settings of training."""
+    def panel(self, split: str, limit: int) -> Panel:
+        """Choose at most ``limit`` tasks that depend on neither seed nor settings of training."""
         env = self.make_env()
         try:
-            return env.tasks.panel(split, min(most, env.tasks.len(split)))
+            return env.tasks.panel(split, min(limit, env.tasks.len(split)))
         finally:
             env.close()
 

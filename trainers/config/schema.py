@@ -372,5 +372,5 @@ def _place(error: ErrorDetails) -> tuple[int | str, ...]:
 
 def to_dict(config: TrainConfig) -> dict[str, Any]:
     """Return a configuration as plain JSON types."""
-    plain: dict[str, Any] = _validator().dump_python(config, mode="json")
-    return plain
+    fields: dict[str, Any] = _validator().dump_python(config, mode="json")
+    return fields

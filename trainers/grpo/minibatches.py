@@ -62,12 +62,14 @@ def minibatch_of_rows(
     row_parts = np.repeat(drawn, rows)
     counts = np.bincount(row_parts, minlength=parts)
     # At least one row each: a process without any would miss a collective forward pass.
-    most = np.max([[1] * parts, *gather([counts.tolist()])], axis=0)
-    return np.concatenate([row_parts, np.repeat(np.arange(parts), most - counts)])
+    most_rows = np.max([[1] * parts, *gather([counts.tolist()])], axis=0)
+    return np.concatenate([row_parts, np.repeat(np.arange(parts), most_rows - counts)])
 
 
 def divided(batch: Mapping[str, Tensor], parts: int) -> list[dict[str, Tensor]]:
     """Divide the rows of a batch into its minibatches, and drop the column with their numbers."""
-    rest = dict(batch)
-    numbers = rest.pop(MINIBATCH)  # (B,)
-    return [trimmed(rest, torch.nonzero(numbers == part).flatten()) for part in range(parts)]
+    other_columns = dict(batch)
+    numbers = other_columns.pop(MINIBATCH)  # (B,)
+    return [
+        trimmed(other_columns, torch.nonzero(numbers == part).flatten()) for part in range(parts)
+    ]

@@ -57,6 +57,6 @@ class StepTimes:
 
     def _turn(self) -> None:
         """Add what has passed to the part that runs."""
-        now = time.perf_counter()
-        self._seconds[self._running[-1]] += now - self._since
-        self._since = now
+        time_now = time.perf_counter()
+        self._seconds[self._running[-1]] += time_now - self._since
+        self._since = time_now

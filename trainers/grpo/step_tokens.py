@@ -54,8 +54,8 @@ class StepTokens:
             gather: Gathers the items of all processes, in rank order.
         """
         tokens = [episode.own_tokens if once else episode.action_tokens for episode in gathered]
-        before = sum(tokens[: episode_slice.start])
-        token_slice = slice(before, before + sum(tokens[episode_slice]))
+        tokens_before = sum(tokens[: episode_slice.start])
+        token_slice = slice(tokens_before, tokens_before + sum(tokens[episode_slice]))
         episodes = [episode for episode in gathered if not episode.unplayed]
         return cls(mask, token_slice, sampled_once(episodes) if once else None, gather)
 

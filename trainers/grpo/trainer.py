@@ -253,18 +253,18 @@ class MultiTurnTrainer(PolicyTrainer):
         episodes = everyone = [episode for episode in gathered if not episode.unplayed]
         check_sampled(everyone)
         share = range(rank * count, (rank + 1) * count)
-        chosen = self._choose_rows(step, episodes, share)
-        if chosen is not None:
-            self.trajectories = chosen.trajectories
+        row_choice = self._choose_rows(step, episodes, share)
+        if row_choice is not None:
+            self.trajectories = row_choice.trajectories
             gathered = everyone = self._gather(self.trajectories)
         # 3: rows of tokens, with the log-probabilities of pi_old and of the reference.
         rows = self._rows(gathered, everyone, share)
         figures = self._add_scores(rows)
         # 4, 5: advantages and weights of the tokens of all processes.
-        credit = self._credit(rows, {} if chosen is None else chosen.aux)
+        credit = self._credit(rows, {} if row_choice is None else row_choice.aux)
         figures |= self._add_credit(rows, credit)
         figures |= self._teach_parts(rows.batch)
-        figures |= {} if chosen is None else chosen.figures
+        figures |= {} if row_choice is None else row_choice.figures
         self._report(step, episodes, credit, figures)
         # Only now: the probe of the report generates as well.
         self._weights.rest()

@@ -138,7 +138,7 @@ def check_memory_options(
         DependencyNotInstalled: bitsandbytes is needed and absent.
     """
     if quantize != "none":
-        wrong = (
+        conflicts = (
             (not adapters, "a pretrained --model with --lora.r above 0", "quantised weights are "
              "frozen: only adapters over them can be trained"),
             (engine != "hf", "--engine hf", "another engine has whole weights of its own, which "
@@ -146,7 +146,7 @@ def check_memory_options(
             (warm_start, "--sft.max-steps 0", "a warm start is merged into the weights, and "
              "quantising them again would change the policy"),
         )  # fmt: skip
-        for refused, expectation, reason in wrong:
+        for refused, expectation, reason in conflicts:
             if refused:
                 raise ConfigurationError(
                     f"expected {expectation} with --memory.quantize {quantize}, because {reason}"

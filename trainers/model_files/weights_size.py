@@ -47,12 +47,12 @@ def check_room(name: str | Path, needed: int, use: str = "its weights take") -> 
     Raises:
         ConfigurationError: It does not.
     """
-    left = available_bytes()
-    if left is not None and needed > left:
+    free_bytes = available_bytes()
+    if free_bytes is not None and needed > free_bytes:
         raise ConfigurationError(
-            f"expected a model that fits the {left / GIB:.1f} GiB of memory that are free, got "
-            f"{name}: {use} {needed / GIB:.1f} GiB; choose a smaller model, end other programs, "
-            "or use a machine with more memory"
+            f"expected a model that fits the {free_bytes / GIB:.1f} GiB of memory that are free, "
+            f"got {name}: {use} {needed / GIB:.1f} GiB; choose a smaller model, end other "
+            "programs, or use a machine with more memory"
         )
 
 

@@ -70,8 +70,8 @@ def build_tiny(
     from trainers.models.tiny import build_model, build_tokenizer
 
     prompts = make_prompts(run)
-    read = chain(texts, *(prompt.texts for prompt in prompts.values()))
-    tokenizer = tokenizer or build_tokenizer(read, exact=run.exact_text)
+    all_texts = chain(texts, *(prompt.texts for prompt in prompts.values()))
+    tokenizer = tokenizer or build_tokenizer(all_texts, exact=run.exact_text)
     model = build_model(tokenizer, run.config.tiny, run.config.seed)
     return _assemble(run, model, tokenizer, prompts)
 
@@ -265,6 +265,6 @@ def budget_within(config: object, turn: int, episode: int) -> TokenBudget:
         turn: Maximum tokens of a turn.
         episode: Maximum tokens of an episode after its opening.
     """
-    most = int(getattr(config, "max_position_embeddings", 32768))
-    context = min(most, OPENING_TOKENS + episode + turn)
+    longest = int(getattr(config, "max_position_embeddings", 32768))
+    context = min(longest, OPENING_TOKENS + episode + turn)
     return TokenBudget(turn_tokens=turn, episode_tokens=min(episode, context), context=context)

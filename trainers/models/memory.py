@@ -250,16 +250,18 @@ class TrainingSetup:
     @property
     def tokens(self) -> int:
         """Tokens of its largest micro-batch, padding included."""
-        most = min(self.micro_tokens, self.step_tokens or self.micro_tokens)
-        return max(most, self.row_tokens)
+        micro_tokens = min(self.micro_tokens, self.step_tokens or self.micro_tokens)
+        return max(micro_tokens, self.row_tokens)
 
     @property
     def scored(self) -> int:
         """Tokens of its largest micro-batch whose logits are computed."""
         if not (self.step_tokens and self.scored_tokens):
             return self.tokens
-        most = self.rows * min(self.scored_tokens, self.row_tokens)
-        return max(1, min(self.tokens, most, -(-self.tokens * most // self.step_tokens)))
+        scored_tokens = self.rows * min(self.scored_tokens, self.row_tokens)
+        return max(
+            1, min(self.tokens, scored_tokens, -(-self.tokens * scored_tokens // self.step_tokens))
+        )
 
 
 @dataclass(frozen=True)

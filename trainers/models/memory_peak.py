@@ -18,20 +18,20 @@ def peak_bytes(work: Callable[[], object]) -> int:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
+        old_bytes = torch.cuda.memory_allocated()
         work()
         torch.cuda.synchronize()
-        return torch.cuda.max_memory_allocated() - before
+        return torch.cuda.max_memory_allocated() - old_bytes
     cpu = [torch.profiler.ProfilerActivity.CPU]
     with torch.profiler.profile(activities=cpu, profile_memory=True) as profile:
         work()
     # Only the raw events hold sizes one by one; the public tables have their sums.
     events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
-    now = most = 0
+    current = peak = 0
     for event in sorted(events, key=lambda event: event.start_ns()):
-        now += event.nbytes()
-        most = max(most, now)
-    return most
+        current += event.nbytes()
+        peak = max(peak, current)
+    return peak
 
 
 def held_bytes(tensors: Iterable[torch.Tensor]) -> int:

@@ -127,14 +127,16 @@ class Device:
 
         if torch.cuda.is_available():
             name = torch.cuda.get_device_name()
-            left, size = torch.cuda.mem_get_info()
-            return cls(f"one {name}", size, gpu=True, free=left + torch.cuda.memory_reserved())
+            free_bytes, size = torch.cuda.mem_get_info()
+            return cls(
+                f"one {name}", size, gpu=True, free=free_bytes + torch.cuda.memory_reserved()
+            )
         size = machine()["memory_gib"]
         if size is None:
             return None
-        several, left = processes.local_world(), available_bytes()
+        several, free_bytes = processes.local_world(), available_bytes()
         name = "this machine" if several == 1 else f"a share of this machine among {several}"
-        free = None if left is None else left // several + (resident_bytes() or 0)
+        free = None if free_bytes is None else free_bytes // several + (resident_bytes() or 0)
         return cls(name, int(size * GIB) // several, gpu=False, free=free)
 
 
@@ -191,9 +193,9 @@ def share_for_vllm(
     """
     beside = training.total - (training.updating if sleeps else 0)
     size = device.size  # vLLM's setting is a share of all memory, not of the free memory.
-    left = device.usable - size * RESERVE - beside
+    vllm_bytes = device.usable - size * RESERVE - beside
     useful = weights + episodes * episode + size * RESERVE
-    share = int(100 * min(left, useful, size * MOST_FOR_VLLM) / size)
+    share = int(100 * min(vllm_bytes, useful, size * MOST_FOR_VLLM) / size)
     return max(share, math.ceil(100 * (weights + episode) / size)) / 100
 
 
@@ -283,15 +285,17 @@ def check_memory(plan: MemoryPlan) -> None:
     if plan.device is None or plan.peak <= plan.device.usable:
         return
     parts = plan.estimate.parts
-    most = max(parts, key=parts.__getitem__)
+    largest = max(parts, key=parts.__getitem__)
     advices = {method.part: method.advice for method in plan.estimate.methods}
-    advice = advices.get(most) or next(text for names, text in ADVICE.items() if most in names)
+    advice = advices.get(largest) or next(
+        text for names, text in ADVICE.items() if largest in names
+    )
     if plan.peak <= plan.device.size:
         advice = f"{advice}; or end other programs"
     raise ConfigurationError(
         f"expected a run that fits {plan.device}, got one that is estimated at "
-        f"{plan.peak / GIB:.1f} GiB, of which {parts[most] / GIB:.1f} GiB for "
-        f"{most.replace('_', ' ')}: choose {advice} (--dry-run shows every part)"
+        f"{plan.peak / GIB:.1f} GiB, of which {parts[largest] / GIB:.1f} GiB for "
+        f"{largest.replace('_', ' ')}: choose {advice} (--dry-run shows every part)"
     )
 
 

@@ -184,10 +184,10 @@ class Sft:
         count = (self.step - 1) % self.settings.log_every + 1
         if not self._clock:
             return {}
-        loss, other, tokens = self._since.tolist()
+        loss, other_loss, tokens = self._since.tolist()
         return {
             "loss": loss / count,
-            "observation_loss": other / count,
+            "observation_loss": other_loss / count,
             "lr": self.settings.learning_rate(self.step - 1),
             "tokens": tokens,
             "tokens_per_second": tokens / self._clock,
@@ -245,12 +245,12 @@ class Sft:
         figures = np.zeros(3)
         self._optimizer.zero_grad(set_to_none=True)
         for at in range(0, len(rows), settings.micro_batch):
-            ids, action, other = self._tensors(rows[at : at + settings.micro_batch])
-            nll = self._nll(ids, (action + other) > 0)
+            ids, action, other_mask = self._tensors(rows[at : at + settings.micro_batch])
+            nll = self._nll(ids, (action + other_mask) > 0)
             loss = (nll * action).sum() / actions
-            other_loss = (nll * other).sum() / observations
+            other_loss = (nll * other_mask).sum() / observations
             (loss + settings.observation_weight * other_loss).backward()
-            figures += [loss.item(), other_loss.item(), float((action + other).sum())]
+            figures += [loss.item(), other_loss.item(), float((action + other_mask).sum())]
         norm = torch.nn.utils.clip_grad_norm_(self._weights, settings.max_grad_norm)
         if changes_weights(float(norm)):
             self._optimizer.step()

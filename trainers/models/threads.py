@@ -92,15 +92,15 @@ def computing_threads(count: int | None) -> Iterator[None]:
     """
     import torch
 
-    before = torch.get_num_threads()
-    if count is None or count == before:
+    old_count = torch.get_num_threads()
+    if count is None or count == old_count:
         yield
         return
     torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(old_count)
 
 
 def _siblings(system: Path, cpu: int) -> str:

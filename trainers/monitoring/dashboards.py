@@ -281,14 +281,14 @@ class _Channel:
     def __init__(self, name: str, make: Callable[[], Reporter]) -> None:
         self._name, self._make = name, make
         self._queue: Queue[Callable[[Reporter], object] | None] = Queue()
-        self._open = True
+        self._is_open = True
         # A daemon, so that a hanging dashboard does not keep the interpreter alive.
         self._thread = threading.Thread(target=self._work, name=f"to {name}", daemon=True)
         self._thread.start()
 
     def send(self, message: Callable[[Reporter], object]) -> None:
         """Queue a message; messages are processed in order."""
-        if self._open:
+        if self._is_open:
             self._queue.put(message)
 
     def close(self) -> None:
@@ -309,9 +309,9 @@ class _Channel:
 
     def _lose(self, reason: str) -> None:
         """Drop the dashboard, with one warning."""
-        if not self._open:
+        if not self._is_open:
             return
-        self._open = False
+        self._is_open = False
         logger.warning(
             "%s gets no more metrics, and training continues: %s; all metrics are in metrics.jsonl",
             self._name, reason,

@@ -77,7 +77,7 @@ class HealthRule:
             return None
         return 1.0 - value if self.inverted else float(value)
 
-    def broken(self, now: float, usual: float | None, threshold: float) -> bool:
+    def broken(self, value: float, usual: float | None, threshold: float) -> bool:
         """Return whether the signal is an alarm; without a usual value, only limits count."""
         if self.limit:
             bound, factor = threshold, self.times_usual
@@ -89,7 +89,7 @@ class HealthRule:
             return False  # Every value exceeds any multiple of 0.
         if factor is not None and usual is not None:
             bound = min(bound, factor * usual) if self.falls else max(bound, factor * usual)
-        return now < bound if self.falls else now > bound
+        return value < bound if self.falls else value > bound
 
 
 SIGNALS = (
@@ -211,26 +211,29 @@ class HealthMonitor:
         values.append(value)
         if len(values) < patience:
             return None
-        now, before = fmean(values[-patience:]), values[-patience - usual_steps : -patience]
+        mean_now, usual_values = (
+            fmean(values[-patience:]),
+            values[-patience - usual_steps : -patience],
+        )
         # Fewer than half of the steps are too few for a usual value.
-        usual = median(before) if 2 * len(before) >= usual_steps else None
+        usual = median(usual_values) if 2 * len(usual_values) >= usual_steps else None
         threshold = getattr(self._settings, rule.signal)
-        if not rule.broken(now, usual, threshold):
+        if not rule.broken(mean_now, usual, threshold):
             self._bad.discard(rule.signal)
             return None
         if rule.signal in self._bad:
             return None
         self._bad.add(rule.signal)
-        sentence = _sentence(rule, now, usual, threshold)
-        return Alarm(rule.signal, step, step - patience, now, usual, sentence)
+        sentence = _sentence(rule, mean_now, usual, threshold)
+        return Alarm(rule.signal, step, step - patience, mean_now, usual, sentence)
 
 
-def _sentence(rule: HealthRule, now: float, usual: float | None, threshold: float) -> str:
+def _sentence(rule: HealthRule, value: float, usual: float | None, threshold: float) -> str:
     """Say what is wrong with a signal."""
     side = "below" if rule.falls else "above"
     bound = f"{side} {threshold:g}" if rule.limit else f"{side} {threshold:g} of its usual value"
     usual_value = f", usually {usual:.3g}" if usual is not None else ""
-    return f"{rule.signal} is {now:.3g}{usual_value}, {bound}; {rule.meaning}"
+    return f"{rule.signal} is {value:.3g}{usual_value}, {bound}; {rule.meaning}"
 
 
 def last_good(checkpoints: Sequence[int], alarm: Alarm, scores: Mapping[int, float]) -> int | None:
@@ -246,8 +249,8 @@ def last_good(checkpoints: Sequence[int], alarm: Alarm, scores: Mapping[int, flo
         The checkpoint with the best score from before the alarm's steps, the later of equals;
         without scores the last. If all are later, the oldest; None if there is none.
     """
-    before = [step for step in checkpoints if step <= alarm.since]
-    if not before:
+    steps_before = [step for step in checkpoints if step <= alarm.since]
+    if not steps_before:
         return min((step for step in checkpoints if step < alarm.step), default=None)
-    validated = [step for step in before if step in scores]
-    return max(validated or before, key=lambda step: (scores.get(step, 0.0), step))
+    validated = [step for step in steps_before if step in scores]
+    return max(validated or steps_before, key=lambda step: (scores.get(step, 0.0), step))

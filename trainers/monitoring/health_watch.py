@@ -91,8 +91,10 @@ class HealthWatch:
         self.reload()
         if self.rollbacks > self._settings.rollbacks:
             self._stop(alarm)
-        done = "training ended" if self.stopped else "training goes on"
-        self._say(f"{done} from step {to}, after the alarm at step {alarm.step}: {alarm.sentence}")
+        consequence = "training ended" if self.stopped else "training goes on"
+        self._say(
+            f"{consequence} from step {to}, after the alarm at step {alarm.step}: {alarm.sentence}"
+        )
 
     def give_up(self, reason: str) -> None:
         """End the training because there is no checkpoint to roll back to."""

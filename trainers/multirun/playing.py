@@ -161,10 +161,10 @@ def play(
                 progress.update(task, description=_now(work))
                 for sentence in _finish(work, cache):
                     say(progress.console, sentence)
-                left = len(work.pending) + len(work.running) + len(work.failed)
-                progress.update(task, completed=len(distinct) - left)
-                if prints_lines and left:
-                    lines.show(len(distinct) - left, _now(work))
+                runs_left = len(work.pending) + len(work.running) + len(work.failed)
+                progress.update(task, completed=len(distinct) - runs_left)
+                if prints_lines and runs_left:
+                    lines.show(len(distinct) - runs_left, _now(work))
             progress.update(task, description=_now(work) or "runs")
         finally:
             for playing in work.running.values():

@@ -181,13 +181,13 @@ def _runs(flags: SeedFlags, seeds: Sequence[int]) -> list[Run]:
 def _check_together(run: ResolvedRun, flags: SeedFlags) -> None:
     """Check that the settings allow several runs side by side."""
     config, several = run.config, flags.jobs > 1
-    for wrong, expectation in (
+    for flaw, expectation in (
         (processes.world() > 1, "a single process with --seeds, which starts one for each run"),
         (config.push_to_hub is not None, "no --push-to-hub with --seeds: push one of the runs"),
         (several and config.engine == "vllm-server", "--jobs 1 with --engine vllm-server, which "
          "serves one run"),
     ):  # fmt: skip
-        if wrong:
+        if flaw:
             raise ConfigurationError(
                 f"expected {expectation}; got {len(flags.seeds) or 'several'} seeds"
             )

@@ -270,10 +270,10 @@ def draw_stages(axes: Axes, steps: Records, words: bool = True) -> None:
             stages[-1][1] = record["step"]
         else:
             stages.append([record["step"], record["step"], record["horizon"]])
-    most = max((turns for _, _, turns in stages), default=1)
+    max_turns = max((turns for _, _, turns in stages), default=1)
     labelled = -math.inf
     for first, last, turns in stages:
-        shade = 0.25 * turns / most
+        shade = 0.25 * turns / max_turns
         axes.axvspan(first - 0.5, last + 0.5, color=BAND, alpha=shade, linewidth=0, zorder=0)
         # Above the panel, where no curve is, and only as far as there is room.
         centre = (first + last) / 2

@@ -116,9 +116,9 @@ class Display:
         ended = count(1)
 
         def tell() -> None:
-            done = next(ended)
-            if done < total or not result:
-                self.update(done)
+            finished_count = next(ended)
+            if finished_count < total or not result:
+                self.update(finished_count)
 
         return tell
 

@@ -45,10 +45,10 @@ class HeadlineChange(NamedTuple):
     """Its interval; None: there is none."""
 
     @classmethod
-    def of(cls, other: str, paired: Difference) -> HeadlineChange:
+    def of(cls, rival: str, paired: Difference) -> HeadlineChange:
         """Take a comparison over tasks."""
         return cls(
-            other, paired.score_mean, paired.score_ci95, paired.success_mean, paired.success_ci95
+            rival, paired.score_mean, paired.score_ci95, paired.success_mean, paired.success_ci95
         )
 
     @property

@@ -196,8 +196,8 @@ def cut_sentence(cut: Mapping[str, int], sft_steps: int, steps: int) -> str:
     """
     planned = {"sft": ("the warm start", sft_steps), "rl": ("reinforcement learning", steps)}
     parts = [
-        f"{name} after {cut[key]} of {most} steps"
-        for key, (name, most) in planned.items()
+        f"{name} after {cut[key]} of {limit} steps"
+        for key, (name, limit) in planned.items()
         if key in cut
     ]
     if not parts:

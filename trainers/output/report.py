@@ -55,7 +55,7 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
     """Write ``report.html``, a self-contained file, and return its path."""
     metrics = folder.metrics()
     training = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
-    before, after = (_episodes(folder, role) for role in (WARM_START, TRAINED))
+    old_episodes, new_episodes = (_episodes(folder, role) for role in (WARM_START, TRAINED))
     checkpoint = chosen_folder(folder, summary)
     parts = list(_parts(summary, metrics))
     health_panels, health_keys = draw_health(metrics, summary.health)
@@ -78,8 +78,11 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
         health_panels=health_panels,
         health_keys=health_keys,
         parts=PART_NAMES,
-        changes=_changes(before, after),
-        pairs=[(before[task], after[task]) for task in _choose_tasks(before, after)],
+        changes=_changes(old_episodes, new_episodes),
+        pairs=[
+            (old_episodes[task], new_episodes[task])
+            for task in _choose_tasks(old_episodes, new_episodes)
+        ],
         episodes=list(read_jsonl(folder.episodes_path))[-EPISODES_SHOWN:],
         training_step=training_step,
         usage=usage_code(run, summary, checkpoint, str(checkpoint)),
@@ -155,24 +158,27 @@ def _episodes(folder: RunFolder, arm: str) -> Episodes:
     return {(name, episode["task_id"]): episode for name, episode in mixed}
 
 
-def _changes(before: Episodes, after: Episodes) -> Counter[int]:
+def _changes(old_episodes: Episodes, new_episodes: Episodes) -> Counter[int]:
     """Count the tasks whose score rose (1), fell (-1) and stayed (0)."""
-    return Counter(_change(before, after, task) for task in before if task in after)
+    return Counter(
+        _change(old_episodes, new_episodes, task) for task in old_episodes if task in new_episodes
+    )
 
 
-def _change(before: Episodes, after: Episodes, task: tuple[str, str]) -> int:
+def _change(old_episodes: Episodes, new_episodes: Episodes, task: tuple[str, str]) -> int:
     """Return whether the score of a task rose (1), fell (-1) or stayed (0)."""
-    first, second = before[task]["score"], after[task]["score"]
+    first, second = old_episodes[task]["score"], new_episodes[task]["score"]
     return int(second > first) - int(second < first)
 
 
-def _choose_tasks(before: Episodes, after: Episodes) -> list[tuple[str, str]]:
+def _choose_tasks(old_episodes: Episodes, new_episodes: Episodes) -> list[tuple[str, str]]:
     """Choose tasks: the first few of the panel, then the first that rose and the first that fell.
 
     Showing only the best would mislead, and showing no change would say little.
     """
-    common = [task for task in before if task in after]
+    common = [task for task in old_episodes if task in new_episodes]
     moved = [
-        next((t for t in common if _change(before, after, t) == sign), None) for sign in (1, -1)
+        next((t for t in common if _change(old_episodes, new_episodes, t) == sign), None)
+        for sign in (1, -1)
     ]
     return list(dict.fromkeys(task for task in (*common[:TASKS_SHOWN], *moved) if task))

@@ -99,7 +99,7 @@ class RunFolder:
     def _open_to_write(self, settings: Mapping[str, Any], resume: bool) -> None:
         """Check the folder and make it, in the process that writes it."""
         try:
-            self._open(settings, resume)
+            self._open_folder(settings, resume)
         except OSError as error:
             raise ConfigurationError(
                 f"expected --out to be a folder that can be written, but {self.path} cannot: "
@@ -175,7 +175,7 @@ class RunFolder:
                 "to start one"
             )
 
-    def _open(self, settings: Mapping[str, Any], resume: bool) -> None:
+    def _open_folder(self, settings: Mapping[str, Any], resume: bool) -> None:
         """Check the folder, and create the files of a new run."""
         self._check(settings, resume)
         config_path = self.path / CONFIG_FILE
@@ -248,13 +248,15 @@ class RunFolder:
         for name in ("summary.json", "report.html"):
             (self.path / name).unlink(missing_ok=True)
         roles = (TRAINED, *BASELINES)
-        after = tuple(f"{role}{suffix}" for role in roles for suffix in ("", GREEDY))
-        for path in (path for arm in after for path in self.eval_files(arm)):
+        new_roles = tuple(f"{role}{suffix}" for role in roles for suffix in ("", GREEDY))
+        for path in (path for arm in new_roles for path in self.eval_files(arm)):
             path.unlink()
         if self.metrics_path.exists():
             filter_lines(
                 self.metrics_path,
-                lambda record: record["phase"] != Phase.COMPARISON or record["arm"] not in after,
+                lambda record: (
+                    record["phase"] != Phase.COMPARISON or record["arm"] not in new_roles
+                ),
             )
         policies = (self.checkpoints / name for name in BASELINES)
         for made_again in (self.trained, self.merged, self.baselines, *policies):

@@ -131,8 +131,8 @@ def _interval_kind(count: int) -> str:
 def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[SeedComparison]:
     """Yield the comparisons in the ``paired`` or ``greedy_paired`` results."""
     for name, figures in results.get(kind, {}).items():
-        other = results["names"][_arm(name.removeprefix("trained_minus_"), results["names"])]
-        yield SeedComparison(name, other, figures["success"], figures["score"])
+        rival = results["names"][_arm(name.removeprefix("trained_minus_"), results["names"])]
+        yield SeedComparison(name, rival, figures["success"], figures["score"])
 
 
 def seeds_headline(result: Mapping[str, Any]) -> Headline:

@@ -292,21 +292,23 @@ class Summary(Results):
             DataError: A key is missing.
         """
         families, baselines = content.get("families") or {}, content.get("baselines") or {}
-        known = {item.name for item in fields(cls)}
+        known_names = {item.name for item in fields(cls)}
         try:
-            read = {
+            values = {
                 **content,
                 **_parts(content),
                 "families": {
-                    name: _read(Results, {**part, **_parts(part)})
+                    name: _read_part(Results, {**part, **_parts(part)})
                     for name, part in families.items()
                 },
-                "chosen": _read(ChosenPolicy, content["chosen"]),
-                "baselines": {name: _read(BaselineEnd, end) for name, end in baselines.items()},
-                "health": [_read(HealthEvent, event) for event in content["health"]],
-                "figures": {name: content[name] for name in content if name not in known},
+                "chosen": _read_part(ChosenPolicy, content["chosen"]),
+                "baselines": {
+                    name: _read_part(BaselineEnd, end) for name, end in baselines.items()
+                },
+                "health": [_read_part(HealthEvent, event) for event in content["health"]],
+                "figures": {name: content[name] for name in content if name not in known_names},
             }
-            return _read(cls, read)
+            return _read_part(cls, values)
         except (AttributeError, KeyError, TypeError) as error:
             raise DataError(
                 f"expected the content of a run's summary.json, but a part is missing: {error}"
@@ -324,19 +326,19 @@ def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
     greedy, warm_start = content.get("greedy"), content.get("warm_start")
     horizon = content.get("horizon")
     return {
-        "horizon": horizon and _read(Horizon, horizon),
-        "eval": {arm: _read(ArmResult, row) for arm, row in content["eval"].items()},
+        "horizon": horizon and _read_part(Horizon, horizon),
+        "eval": {arm: _read_part(ArmResult, row) for arm, row in content["eval"].items()},
         "paired": Paired(**_differences(content["paired"])),
-        "evaluation": _read(Evaluation, content["evaluation"]),
+        "evaluation": _read_part(Evaluation, content["evaluation"]),
         "greedy": greedy and GreedyResults(**_learned(greedy), **_differences(greedy)),
-        "warm_start": warm_start and _read(WarmStart, warm_start),
+        "warm_start": warm_start and _read_part(WarmStart, warm_start),
     }
 
 
 def _learned(content: Mapping[str, Any]) -> dict[str, Any]:
     """Read the figures of the policies that learned; one that was not there is None or missing."""
     names = [field_of(arm) for arm in LEARNED]
-    return {name: _read(ArmResult, content[name]) for name in names if content.get(name)}
+    return {name: _read_part(ArmResult, content[name]) for name in names if content.get(name)}
 
 
 def _differences(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -344,10 +346,10 @@ def _differences(content: Mapping[str, Any]) -> dict[str, Any]:
     differences = {
         name: value for name, value in content.items() if name.startswith("trained_minus_")
     }
-    return {name: value and _read(Difference, value) for name, value in differences.items()}
+    return {name: value and _read_part(Difference, value) for name, value in differences.items()}
 
 
-def _read(kind: type[Part], content: Mapping[str, Any]) -> Part:
+def _read_part(kind: type[Part], content: Mapping[str, Any]) -> Part:
     """Make one part; unknown keys, perhaps of a later version, are ignored."""
     names = {field.name for field in fields(cast(Any, kind))}
     values = {name: value for name, value in content.items() if name in names}
@@ -377,7 +379,7 @@ def nothing_trained(records: Iterable[Mapping[str, Any]]) -> bool:
 def health_events(records: Iterable[Mapping[str, Any]]) -> tuple[HealthEvent, ...]:
     """Return the alarms in the records of a run, in order."""
     return tuple(
-        _read(HealthEvent, {"action": Phase.ROLLBACK.value, **record})
+        _read_part(HealthEvent, {"action": Phase.ROLLBACK.value, **record})
         for record in records
         if record.get("phase") in (Phase.HEALTH, Phase.ROLLBACK)
     )

@@ -63,8 +63,8 @@ class BaseModel:
     def _test(self) -> None:
         """Play validation tasks, and note the decision."""
         run, folder = self._run, self._folder
-        most, imitated = run.config.sft.eval_tasks, [env for env in run.envs if env.demonstrator]
-        tasks = panel_tasks({env.name: env.panel(VALID, most) for env in imitated}, run)
+        limit, imitated = run.config.sft.eval_tasks, [env for env in run.envs if env.demonstrator]
+        tasks = panel_tasks({env.name: env.panel(VALID, limit) for env in imitated}, run)
         count = len(processes.share(len(tasks)))
         parts = by_family(self.play(tasks, False, self._display.episodes(BASE_MODEL, count)))
         folder.rewind(Phase.WARM_START, -1)  # Left over by a run that was killed here.
@@ -76,7 +76,7 @@ class BaseModel:
             name: (sum(episode.success for episode in part), len(part))
             for name, part in parts.items()
         }
-        needed = any(count < ENOUGH * most for count, most in solved.values())
+        needed = any(count < ENOUGH * limit for count, limit in solved.values())
         imitate = needed and self.chat.joined is None
         folder.note(**{TESTED: {"solved": solved, "imitate": imitate}})
         self._display.note(self._sentence(solved, needed, imitate))
@@ -84,8 +84,8 @@ class BaseModel:
     def _sentence(self, solved: Mapping[str, tuple[int, int]], needed: bool, imitate: bool) -> str:
         """Return a sentence on the test and the decision."""
         parts = [
-            f"{count} of {most} validation tasks" + f" of {name}" * self._run.several
-            for name, (count, most) in solved.items()
+            f"{count} of {task_count} validation tasks" + f" of {name}" * self._run.several
+            for name, (count, task_count) in solved.items()
         ]
         follows = "training begins without a warm start"
         if imitate:

@@ -42,9 +42,9 @@ class Validated:
         """Read a line of ``metrics.jsonl``, or the file beside the policy."""
         return cls(record["step"], record["success"], record["score"])
 
-    def beats(self, other: Validated | None) -> bool:
+    def beats(self, rival: Validated | None) -> bool:
         """Return whether it is strictly better than an earlier policy."""
-        return other is None or (self.success, self.score) > (other.success, other.score)
+        return rival is None or (self.success, self.score) > (rival.success, rival.score)
 
 
 class BestPolicy:
@@ -59,13 +59,15 @@ class BestPolicy:
         self._folder, self._save = folder, save
         self.path = folder.best
         self._new = folder.best.with_name(".best-new")
-        if not _read(self.path) and _read(self._new):  # Killed while replacing the old one.
+        if not _read_scores(self.path) and _read_scores(
+            self._new
+        ):  # Killed while replacing the old one.
             self._replace()
 
     @property
     def results(self) -> Validated | None:
         """The best policy so far; None before the first validation after a step."""
-        return on_main(lambda: _read(self.path))
+        return on_main(lambda: _read_scores(self.path))
 
     @property
     def better(self) -> Validated | None:
@@ -79,7 +81,7 @@ class BestPolicy:
         if newest is None or newest["step"] == 0:
             return None
         candidate = Validated.from_record(newest)
-        return candidate if candidate.beats(_read(self.path)) else None
+        return candidate if candidate.beats(_read_scores(self.path)) else None
 
     def keep(self, step: int) -> None:
         """Write the current policy, of a given step, if it is better than the saved one."""
@@ -95,7 +97,7 @@ class BestPolicy:
     @main_only
     def forget_after(self, step: int) -> None:
         """Remove the saved policy if a rollback has undone its step."""
-        validated = _read(self.path)
+        validated = _read_scores(self.path)
         if validated is not None and validated.step > step:
             shutil.rmtree(self.path, ignore_errors=True)
 
@@ -117,7 +119,7 @@ class BestPolicy:
         self._new.replace(self.path)
 
 
-def _read(path: Path) -> Validated | None:
+def _read_scores(path: Path) -> Validated | None:
     """Return the results in a complete folder; their file is written last."""
     try:
         return Validated.from_record(json.loads((path / VALIDATED).read_text()))

@@ -230,11 +230,11 @@ def demonstration_tasks(
     size = text_env.tasks.len(TRAIN)
     text_env.close()
     total = sum(e.weight for e in run.envs if bool(e.demonstrator) == bool(env.demonstrator))
-    most = max(1, math.ceil(run.config.sft.demonstrations * env.weight / total))
+    limit = max(1, math.ceil(run.config.sft.demonstrations * env.weight / total))
     # A separate stream: the 1 distinguishes it from every other use of the run's seed.
     rng = np.random.Generator(np.random.PCG64([run.config.seed, 1]))
     order = [{"split": TRAIN, "index": int(index)} for index in rng.permutation(size)]
-    return order[:most], order[most:]
+    return order[:limit], order[limit:]
 
 
 class BaselineDemonstrations:

@@ -239,13 +239,13 @@ class ImitationRounds:
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
     """Write training rows, without log-probabilities."""
-    plain = [[row.ids, row.mask, row.prompt_length] for row in rows]
-    write_atomically(path, json.dumps(plain).encode())
+    entries = [[row.ids, row.mask, row.prompt_length] for row in rows]
+    write_atomically(path, json.dumps(entries).encode())
 
 
 def read_rows(path: Path) -> list[Row] | None:
     """Read the file of ``write_rows``; None if there is none."""
     if not path.exists():
         return None
-    plain = json.loads(path.read_text(encoding="ascii"))
-    return [Row(ids, mask, [0.0] * len(ids), start) for ids, mask, start in plain]
+    entries = json.loads(path.read_text(encoding="ascii"))
+    return [Row(ids, mask, [0.0] * len(ids), start) for ids, mask, start in entries]

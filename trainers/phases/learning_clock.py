@@ -70,10 +70,10 @@ class LearningClock:
 
     def _go_on(self) -> tuple[float, float]:
         """Return when training began, in seconds, and the time since then that does not count."""
-        state, now = self._folder.state(), self._folder.seconds()
-        began, paused, ended = state.get(BEGAN, now), state.get(PAUSED, 0.0), state.get(ENDED)
+        state, seconds = self._folder.state(), self._folder.seconds()
+        began, paused, ended = state.get(BEGAN, seconds), state.get(PAUSED, 0.0), state.get(ENDED)
         if ended is not None:
-            paused += max(0.0, now - ended)
+            paused += max(0.0, seconds - ended)
         self._folder.note(**{BEGAN: began, PAUSED: paused, ENDED: None})
         if ended is not None:
             cut = {name: step for name, step in state.get(CUT, {}).items() if name != "rl"}
@@ -121,20 +121,20 @@ def check_extension(run: ResolvedRun, folder: RunFolder) -> None:
 
 
 def _check_time(
-    run: ResolvedRun, began: float, now: float, steps: Sequence[Mapping[str, Any]], further: str
+    run: ResolvedRun, began: float, seconds: float, steps: Sequence[Mapping[str, Any]], further: str
 ) -> None:
     """Check that the minutes suffice for a further step."""
     step = sum(record["seconds"] for record in steps) / max(1, len(steps))
-    if now + step < _deadline(run, began):
+    if seconds + step < _deadline(run, began):
         return
     parts = _parts(run)
-    needed = began + parts * (now + step - began)
+    needed = began + parts * (seconds + step - began)
     why = f", and the baselines are kept {parts - 1} of {parts} parts of the time" * (parts > 1)
     # The next whole minute, so that there is time for a step even if that lasts a little longer.
     raise ConfigurationError(
         f"expected --minutes {math.floor(needed / 60) + 1} or more {further}, got "
         f"{run.config.minutes:g}: {began / 60:.1f} minutes had passed when reinforcement learning "
-        f"began, it has had {(now - began) / 60:.1f}, a step takes {step:.1f} s{why}"
+        f"began, it has had {(seconds - began) / 60:.1f}, a step takes {step:.1f} s{why}"
     )
 
 

@@ -177,9 +177,9 @@ class PolicyComparison:
 
     def _arms(self) -> Iterator[str]:
         """Yield the arms that were evaluated in every environment."""
-        first, *rest = self.parts.values()
+        first, *later_parts = self.parts.values()
         for arm in first.reports:
-            if all(arm in part.reports for part in rest):
+            if all(arm in part.reports for part in later_parts):
                 yield arm
 
     def _pooled(self, arm: str) -> Report:
@@ -314,9 +314,9 @@ class EnvComparison:
     def _store(self, arm: str, rows: Sequence[EpisodeResult]) -> None:
         self.reports[arm] = self._report(arm, tuple(rows))
         of = {"family": self._where} if self._where else {}
-        plain = [asdict(row) for row in rows]
+        entries = [asdict(row) for row in rows]
         self._folder.log(
-            phase=Phase.COMPARISON, arm=arm, panel_sha256=self.panel.sha256, rows=plain, **of
+            phase=Phase.COMPARISON, arm=arm, panel_sha256=self.panel.sha256, rows=entries, **of
         )
 
     def _report(self, arm: str, rows: tuple[EpisodeResult, ...]) -> Report:
@@ -376,12 +376,12 @@ def _differences(reports: Mapping[str, Report], suffix: str, arms: Iterable[str]
     }
 
 
-def difference(after: Report, before: Report) -> Difference:
+def difference(new_report: Report, old_report: Report) -> Difference:
     """Return the mean differences of two arms, task by task, with 95 % intervals.
 
     Episodes of a failed environment count as unsolved.
     """
-    first, second = _by_task(after.valid), _by_task(before.valid)
+    first, second = _by_task(new_report.valid), _by_task(old_report.valid)
     ids = [task_id for task_id in first if task_id in second]
     score = paired_difference([first[i].score for i in ids], [second[i].score for i in ids])
     success = paired_difference(

@@ -38,8 +38,8 @@ def recorded_demonstrations(run: ResolvedRun, resolved: ResolvedEnv) -> list[Dem
             not hold, and an episode does not play as it was recorded.
     """
     files = run.config.sft.episodes
-    most = run.config.sft.demonstrations or None
-    episodes = list(islice(_usable(files, resolved), most))
+    limit = run.config.sft.demonstrations or None
+    episodes = list(islice(_usable(files, resolved), limit))
     if not episodes:
         raise ConfigurationError(
             f"expected episodes of {resolved.env_id} in --sft.episodes "

@@ -123,12 +123,12 @@ class Reinforcement:
         length = {"steps": config.steps, "minutes": config.minutes}
         changes_policy = config.top_p < 1 or run.preset.pool is not None
         self._health = HealthWatch(config.health, folder, display, length, changes_policy)
-        after = AfterStep(
+        after_step = AfterStep(
             run, folder, trainer, log, dashboards, self._validation, best, self._stop,
             self._health, TimedCheckpoints(trainer, run.config.rl.save_minutes),
         )  # fmt: skip
-        trainer.add_callback(after)
-        trainer.after_step = after.after_step
+        trainer.add_callback(after_step)
+        trainer.after_step = after_step.after_step
         trainer.on_saved = write_sizes
         if self._step:  # A damaged checkpoint may have been skipped.
             best.forget_after(self._step)

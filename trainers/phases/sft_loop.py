@@ -136,6 +136,6 @@ class SftCheckpoints:
         """Mark a checkpoint as complete and drop older ones."""
         write_sizes(path)
         (path / COMPLETE).touch()
-        for other in self._folder.checkpoints.glob(f"{self._prefix}-*"):
-            if other != path:
-                shutil.rmtree(other)
+        for checkpoint in self._folder.checkpoints.glob(f"{self._prefix}-*"):
+            if checkpoint != path:
+                shutil.rmtree(checkpoint)

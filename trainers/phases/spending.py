@@ -72,7 +72,11 @@ def affordable(
         spent: Accumulates the cost of the yielded demonstrations.
     """
     budget = run.budget
-    part = budget.share * env.weight / sum(other.weight for other in run.envs if other.demonstrator)
+    part = (
+        budget.share
+        * env.weight
+        / sum(run_env.weight for run_env in run.envs if run_env.demonstrator)
+    )
     limit = Spent(budget.turns * part, budget.episodes * part, float("inf"))
     for episode in demonstrations:
         turns = spent.turns + budget.demonstration * len(episode.turns)

@@ -200,8 +200,8 @@ class ValidationGate:
     ) -> None:
         self._run, self._folder = run, folder
         self._gates = {env.name: env.target_success for env in run.envs if env.demonstrator}
-        most = run.config.sft.eval_tasks
-        panels = {name: run.env(name).panel(VALID, most) for name in self._gates}
+        limit = run.config.sft.eval_tasks
+        panels = {name: run.env(name).panel(VALID, limit) for name in self._gates}
         self._tasks = panel_tasks(panels, run)
         self._together = together
         count = len(self._tasks)

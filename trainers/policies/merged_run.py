@@ -182,12 +182,12 @@ def _check_shapes(
         )
 
 
-def _check_reader(first: Path, other: Path) -> None:
+def _check_reader(first: Path, second: Path) -> None:
     """Check that policies share a tokenizer; otherwise one id would be two words."""
-    texts = [(folder / "tokenizer.json").read_bytes() for folder in (first, other)]
+    texts = [(folder / "tokenizer.json").read_bytes() for folder in (first, second)]
     if texts[0] != texts[1]:
         raise ConfigurationError(
-            f"expected policies with the same tokenizer, got those of {first} and {other}, which "
+            f"expected policies with the same tokenizer, got those of {first} and {second}, which "
             "differ: train one from the other's warm start"
         )
 

@@ -64,8 +64,8 @@ def check_env(
             "with gymnasium.make"
         )
         return run_envs[0], [remark]
-    same = [run_env for run_env in run_envs if run_env.env_id == spec.id]
-    if not same:
+    matches = [run_env for run_env in run_envs if run_env.env_id == spec.id]
+    if not matches:
         problem = (
             f"expected {' or '.join(dict.fromkeys(run_env.env_id for run_env in run_envs))}, in "
             f"which the policy of {path} was trained, got {spec.id}"
@@ -74,13 +74,13 @@ def check_env(
     env_class: Any = type(env.unwrapped)
     defaults = arguments(env_class)
     compared = [
-        (run_env, [*_differences(run_env.kwargs, spec.kwargs, defaults)]) for run_env in same
+        (run_env, [*_differences(run_env.kwargs, spec.kwargs, defaults)]) for run_env in matches
     ]
     best, differences = min(compared, key=lambda pair: len(pair[1]))
     if not differences:
         return best, []
     differing = ", ".join(
-        f"{name} was {was!r:.80} and is {now!r:.80}" for name, was, now in differences
+        f"{name} was {was!r:.80} and is {value!r:.80}" for name, was, value in differences
     )
     flags = " ".join(f"{name}={_typed(was)}" for name, was, _ in differences)
     problem = (
@@ -105,11 +105,11 @@ def _differences(
         # Runs do not store secrets.
         values = (side.get(name, defaults.get(name)) for side in (before, now))
         old, new = (hide_secrets(for_others(value), name) for value in values)
-        if describe(_plain(old)) != describe(_plain(new)):
+        if describe(_plain_value(old)) != describe(_plain_value(new)):
             yield name, old, new
 
 
-def _plain(value: object) -> object:
+def _plain_value(value: object) -> object:
     """Return a value as a file of settings holds it: a path as text."""
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 

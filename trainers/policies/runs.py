@@ -78,10 +78,10 @@ class Runs:
         check_packages()
         run = run_of(Path(path))
         assert run is not None  # `problem` has looked
-        same = [env for env in RunSettings.of(run / CONFIG).envs if env.env_id == env_id]
-        if len(same) != 1:
+        matches = [env for env in RunSettings.of(run / CONFIG).envs if env.env_id == env_id]
+        if len(matches) != 1:
             return {}
-        return {k: v for k, v in same[0].kwargs.items() if k not in HARMLESS and v != HIDDEN}
+        return {k: v for k, v in matches[0].kwargs.items() if k not in HARMLESS and v != HIDDEN}
 
     def load(
         self,

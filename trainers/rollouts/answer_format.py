@@ -61,20 +61,24 @@ class AnswerFormat:
     @classmethod
     def _of(cls, template: ChatTemplate) -> AnswerFormat:
         """Detect the text before the content of an answer."""
-        prompted, plain = template.around_answer()
-        field, before, after = _thinking_field(template)
+        prompted, answer_lead = template.around_answer()
+        field, prefix, suffix = _thinking_field(template)
         tags = next((pair for pair in TEMPLATE_MARKS if pair[1] in template.source), None)
         if tags is not None:
-            thought = (before, after) if field else (f"{tags[0]}\n", f"\n{tags[1]}\n\n")
-            answer_format = cls(*tags, field=field, prompted=prompted, plain=plain, thought=thought)
+            thought = (prefix, suffix) if field else (f"{tags[0]}\n", f"\n{tags[1]}\n\n")
+            answer_format = cls(
+                *tags, field=field, prompted=prompted, plain=answer_lead, thought=thought
+            )
             # Where the prompt opens the thinking, the answer must not open it again.
             if answer_format.begun and not field:
-                answer_format = cls(*tags, prompted=prompted, plain=plain, thought=("", thought[1]))
+                answer_format = cls(
+                    *tags, prompted=prompted, plain=answer_lead, thought=("", thought[1])
+                )
             return answer_format
         if field is None:
-            return cls(prompted=prompted, plain=plain)
-        channel = plain if plain and after.endswith(plain) else ""
-        return cls(before, after, channel, field, prompted, plain, (before, after))
+            return cls(prompted=prompted, plain=answer_lead)
+        channel = answer_lead if answer_lead and suffix.endswith(answer_lead) else ""
+        return cls(prefix, suffix, channel, field, prompted, answer_lead, (prefix, suffix))
 
     @property
     def verbatim(self) -> bool:
@@ -107,10 +111,10 @@ class AnswerFormat:
         text = f"{self.opening}{output}" if self.begun else output
         end = self._end_of_thinking(text)
         if end >= 0:
-            before, content = text[: end - len(self.channel or self.closing)], text[end:]
-            before = before.removesuffix(self.closing.removesuffix(self.channel))
-            _, opened, thinking = before.partition(self.opening)
-            return Answer((thinking if opened else before).strip("\n"), content.lstrip("\n"))
+            thought_text, content = text[: end - len(self.channel or self.closing)], text[end:]
+            thought_text = thought_text.removesuffix(self.closing.removesuffix(self.channel))
+            _, opened, thinking = thought_text.partition(self.opening)
+            return Answer((thinking if opened else thought_text).strip("\n"), content.lstrip("\n"))
         start, opening = text.lstrip(), self.opening.lstrip()
         if self.channel or start.startswith(opening):
             return Answer(start.removeprefix(opening).strip("\n"), "")
@@ -143,8 +147,8 @@ class AnswerFormat:
 def _thinking_field(template: ChatTemplate) -> tuple[str | None, str, str]:
     """Return the field from which a template reads thinking, and the text around it."""
     for field in FIELDS:
-        _, before = template.around_answer({field: _THOUGHT})
-        if _THOUGHT in before:
-            head, _, tail = before.partition(_THOUGHT)
+        _, prefix = template.around_answer({field: _THOUGHT})
+        if _THOUGHT in prefix:
+            head, _, tail = prefix.partition(_THOUGHT)
             return field, head, tail
     return None, "", ""

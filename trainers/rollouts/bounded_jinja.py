@@ -65,15 +65,15 @@ def _spend(value: Any) -> Any:
     Raises:
         TemplateBoundError: No step is left, or the value is too large.
     """
-    left = _rendering.left
-    left[0] -= 1
+    steps_left = _rendering.left
+    steps_left[0] -= 1
     if value.__class__ is int or value.__class__ is bool:
         if value.bit_length() > MOST_BITS:
             raise TemplateBoundError(f"makes a number of {value.bit_length()} bits")
     elif isinstance(value, _SIZED) and len(value) > PER_STEP:
         _check_size(len(value))
-        left[0] -= len(value) // PER_STEP
-    if left[0] < 0:
+        steps_left[0] -= len(value) // PER_STEP
+    if steps_left[0] < 0:
         raise TemplateBoundError(f"takes more than {MOST_STEPS:,} steps")
     return value
 

@@ -189,7 +189,7 @@ class TurnTokenizer:
         return text
 
     def follow(
-        self, before: str, prompt: Sequence[int], ids: Sequence[int], stopped: bool, text: str
+        self, old_text: str, prompt: Sequence[int], ids: Sequence[int], stopped: bool, text: str
     ) -> tuple[list[int], int]:
         """Find the next prompt after a sampled turn, if the template re-renders the conversation.
 
@@ -197,7 +197,7 @@ class TurnTokenizer:
         tokenizer would have chosen other tokens than were sampled.
 
         Args:
-            before: The text of the prompt of the turn.
+            old_text: The text of the prompt of the turn.
             prompt: Its ids.
             ids: The sampled tokens.
             stopped: Whether a stop token ended them.
@@ -209,9 +209,9 @@ class TurnTokenizer:
         """
         row = [*prompt, *ids]
         for answer in self._as_prompted(ids, stopped):
-            beginning = f"{before}{answer}"
+            beginning = f"{old_text}{answer}"
             # Only after that token can the rest be encoded separately with the same result.
-            if before and text.startswith(beginning) and beginning.endswith(self.end_text):
+            if old_text and text.startswith(beginning) and beginning.endswith(self.end_text):
                 closing = [] if stopped else [self.end_of_turn]
                 suffix = self.encode_after_end(text[len(beginning) :])
                 return [*row, *closing, *suffix], len(row)
@@ -243,16 +243,16 @@ class TurnTokenizer:
 
         They are the tokens that the template's rendering gives the action after its prompt.
         """
-        before, after = self._format.thought
-        lead = f"{before}{self.neutral(thinking)}{after}" if thinking else self._lead
+        prefix, suffix = self._format.thought
+        lead = f"{prefix}{self.neutral(thinking)}{suffix}" if thinking else self._lead
         action = self._trimmed(self.neutral(text))
         ids = self._template.encode_answer(f"{lead}{action}{self._format.space}")
         return [*ids, self.stop_ids[0]]
 
     def _trimmed(self, action: str) -> str:
         """Return an action without the white space that the template drops."""
-        before, behind = self._trims
-        action = action.lstrip() if before else action
+        prefix, behind = self._trims
+        action = action.lstrip() if prefix else action
         return action.rstrip() if behind else action
 
     def neutral(self, text: str) -> str:
@@ -284,11 +284,11 @@ class TurnTokenizer:
         Raises:
             ConfigurationError: They do not, and ``history`` is ``"error"``.
         """
-        plain = self._rewrite(self._lead) or self._misplacement()
-        before, after = self._format.thought
+        advice = self._rewrite(self._lead) or self._misplacement()
+        prefix, suffix = self._format.thought
         if not self._format.closing:  # Does a template without thinking keep unknown tags?
-            before, after = f"{self._lead}<think>\n", "\n</think>\n\n"
-        problem = plain or self._rewrite(f"{before}plan{after}")
+            prefix, suffix = f"{self._lead}<think>\n", "\n</think>\n\n"
+        problem = advice or self._rewrite(f"{prefix}plan{suffix}")
         if problem is None:
             return True
         if self.history == "error":
@@ -301,7 +301,7 @@ class TurnTokenizer:
             logger.warning(
                 "the chat template rewrites %s turns (%s); history='keep' feeds them back as they "
                 "were sampled (one row per episode), history='auto' follows the template",
-                "earlier" if plain else "the thinking of earlier",
+                "earlier" if advice else "the thinking of earlier",
                 problem,
             )
         return False
@@ -315,16 +315,16 @@ class TurnTokenizer:
         """
         stop = str(self.tokenizer.convert_ids_to_tokens(self.stop_ids[0]))
         messages: list[Message] = [{"role": "user", "content": "north room"}]
-        before = self._template.text(messages)
+        text = self._template.text(messages)
         for turn in range(1, 4):
             action = f"{lead}go {turn}{tail}"
             answer = self._format.message(self._format.split(action))
             messages += [answer, {"role": "user", "content": f"step {turn}"}]
-            after = self._template.text(messages)
-            want = f"{before}{action}{self._format.space}{stop}"
-            if not after.startswith(want):
-                return f"turn {turn} renders {after[: len(want)]!r} instead of {want!r}"
-            before = after
+            longer_text = self._template.text(messages)
+            want = f"{text}{action}{self._format.space}{stop}"
+            if not longer_text.startswith(want):
+                return f"turn {turn} renders {longer_text[: len(want)]!r} instead of {want!r}"
+            text = longer_text
         return None
 
     def _misplacement(self) -> str | None:

@@ -122,8 +122,8 @@ class TokenContext:
 
     def _follow(self, ids: list[int], stopped: bool) -> None:
         """Render all messages again; continue the row only if the rendering extends it."""
-        before, self._text = self._text, self._chat.text(self._messages())
+        old_text, self._text = self._text, self._chat.text(self._messages())
         self._spend(ids, self._conversation.text(self._seen_turn))
         self.prompt, self.new_from = self._chat.follow(
-            before, self.prompt, ids, stopped, self._text
+            old_text, self.prompt, ids, stopped, self._text
         )

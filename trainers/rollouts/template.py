@@ -398,16 +398,16 @@ class ChatTemplate:
 
 def _shared(first: str, second: str) -> str:
     """Return the common prefix of two texts."""
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
-    return "".join(a for a, _ in same)
+    equal_pairs = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return "".join(a for a, _ in equal_pairs)
 
 
 def _folded(messages: Sequence[Message]) -> list[dict[str, str]]:
     """Put a system message in front of the text of the first user message, as Gemma's users do."""
     if not messages or messages[0]["role"] != "system":
         return [dict(message) for message in messages]
-    head, *rest = (dict(message) for message in messages)
-    if not rest or rest[0]["role"] != "user":
-        return [{"role": "user", "content": head["content"]}, *rest]
-    rest[0]["content"] = f"{head['content']}\n\n{rest[0]['content']}"
-    return rest
+    head, *later_messages = (dict(message) for message in messages)
+    if not later_messages or later_messages[0]["role"] != "user":
+        return [{"role": "user", "content": head["content"]}, *later_messages]
+    later_messages[0]["content"] = f"{head['content']}\n\n{later_messages[0]['content']}"
+    return later_messages

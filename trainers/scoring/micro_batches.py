@@ -123,12 +123,12 @@ def divided(widths: Sequence[tuple[int, int]], budget: int | None) -> list[slice
         widths: Tokens of the prompt and of the rest of each row; prompts are padded on the left.
         budget: Maximum rows x width of a run of more than one row; None: no limit.
     """
-    parts, start, prompt, rest = [], 0, 0, 0
+    parts, start, prompt, response = [], 0, 0, 0
     for at, (first, second) in enumerate(widths):
-        prompt, rest = max(prompt, first), max(rest, second)
-        if budget and at > start and (at + 1 - start) * (prompt + rest) > budget:
+        prompt, response = max(prompt, first), max(response, second)
+        if budget and at > start and (at + 1 - start) * (prompt + response) > budget:
             parts.append(slice(start, at))
-            start, prompt, rest = at, first, second
+            start, prompt, response = at, first, second
     return [*parts, slice(start, len(widths))]
 
 
@@ -141,7 +141,7 @@ def accumulating(accelerator: Accelerator, model: nn.Module) -> Iterator[None]:
     would update the weights after a micro-batch marked as the last.
     """
     state = accelerator.gradient_state
-    before = state.sync_gradients
+    was_syncing = state.sync_gradients
     alone = model.no_sync() if isinstance(model, DistributedDataParallel) else nullcontext()
     # A private method: accelerate's `accumulate` counts passes, whose number varies here.
     state._set_sync_gradients(False)
@@ -149,4 +149,4 @@ def accumulating(accelerator: Accelerator, model: nn.Module) -> Iterator[None]:
         with alone:
             yield
     finally:
-        state._set_sync_gradients(before)
+        state._set_sync_gradients(was_syncing)

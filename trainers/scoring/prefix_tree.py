@@ -93,9 +93,9 @@ def _neighbours(rows: Sequence[IntArray]) -> tuple[list[int], list[int]]:
     order = sorted(range(len(rows)), key=lists.__getitem__)
     common = [0] * len(order)
     for at in range(1, len(order)):
-        before, row = rows[order[at - 1]], rows[order[at]]
-        size = min(len(before), len(row))
-        differs = np.flatnonzero(before[:size] != row[:size])
+        previous_row, row = rows[order[at - 1]], rows[order[at]]
+        size = min(len(previous_row), len(row))
+        differs = np.flatnonzero(previous_row[:size] != row[:size])
         common[at] = int(differs[0]) if len(differs) else size
     return order, common
 

@@ -87,8 +87,10 @@ def _draw_cell(axes: Any, cell: Mapping[str, Any] | None, schedules: Sequence[st
         if interval and interval[0] > 0:
             top = max([success["mean"] + (success["std"] or 0.0), *values])
             axes.scatter(place, min(top + 0.08, 1.07), marker="*", color="black", s=50)
-    before = np.mean([by_schedule[schedule]["warm_start"]["mean"] for schedule in by_schedule])
-    axes.axhline(before, color="grey", linestyle="--", linewidth=1)
+    warm_start_mean = np.mean(
+        [by_schedule[schedule]["warm_start"]["mean"] for schedule in by_schedule]
+    )
+    axes.axhline(warm_start_mean, color="grey", linestyle="--", linewidth=1)
 
 
 def _draw_strip(axes: Any, cell: Mapping[str, Any], schedules: Sequence[str]) -> None:

@@ -73,12 +73,12 @@ class Settings:
         parts = {"preset": self.preset, "template_args": self.template_args}
         return {**self.config, **_flat(parts), **_flat(envs), **self.places}
 
-    def keys(self, seed: int, before: str = "") -> Keys:
+    def keys(self, seed: int, warm_start: str = "") -> Keys:
         """Return the keys of the run with a seed.
 
         Args:
             seed: The seed.
-            before: Key of the run that comes before, if one does.
+            warm_start: Key of the run that comes before, if one does.
         """
         run = {
             "config": self.config,
@@ -97,9 +97,9 @@ class Settings:
             "seed": seed,
         }
         if self.places:
-            run["before"] = {"key": before, **self.places}
+            run["before"] = {"key": warm_start, **self.places}
         if places := {name: at for name, at in self.places.items() if self._of_start(name)}:
-            start["before"] = {"key": before, **places}
+            start["before"] = {"key": warm_start, **places}
         return Keys(_hash(run), _hash(start))
 
     def _of_start(self, name: str) -> bool:
@@ -176,9 +176,9 @@ def _run_of(arm: Arm, seed: int, root: Path) -> Run:
     """Return the run of an arm."""
     if arm.after is None:
         return Run(arm.name, seed, arm.settings, settle_arm(arm).keys(seed))
-    before = _run_of(arm.after, seed, root).keys.run
-    settings = tuple(word.replace(BEFORE, str(root / before)) for word in arm.settings)
-    return Run(arm.name, seed, settings, settle_arm(arm).keys(seed, before))
+    warm_start = _run_of(arm.after, seed, root).keys.run
+    settings = tuple(word.replace(BEFORE, str(root / warm_start)) for word in arm.settings)
+    return Run(arm.name, seed, settings, settle_arm(arm).keys(seed, warm_start))
 
 
 def _within(name: str, places: Sequence[str]) -> bool:
@@ -199,14 +199,14 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _hash(payload: Mapping[str, Any]) -> str:
     """Return the first digits of the SHA-256 of plain values."""
-    text = canonical_json(_plain(payload))
+    text = canonical_json(_plain_value(payload))
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     """Return a value as JSON can hold it; other values as their text."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items()}
+        return {str(name): _plain_value(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [_plain_value(part) for part in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -122,8 +122,8 @@ def tokens_to(curve: Curve, target: float) -> float | None:
         low, high = curve["success"][at - 1 : at + 1]
         if low < target <= high:
             share = (target - low) / (high - low)
-            before, after = curve["sampled"][at - 1 : at + 1]
-            return before + share * (after - before)
+            lower, upper = curve["sampled"][at - 1 : at + 1]
+            return lower + share * (upper - lower)
     return None
 
 

@@ -132,7 +132,9 @@ def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
                 f"({', '.join(choices)}), got {word!r}"
             )
     if arms := _select_arms(study, only):
-        return [arm for arm in study.arms if arm in arms or arm in [other.after for other in arms]]
+        return [
+            arm for arm in study.arms if arm in arms or arm in [arm_used.after for arm_used in arms]
+        ]
     needs = sorted({arm.needs for arm in _fitting(study, only)})
     raise ConfigurationError(
         f"expected --only to choose arms of {study.name}, got "

@@ -165,10 +165,10 @@ class RolloutProducer(StepPart):
 
     def saved_tasks(self, tasks: object) -> object:
         """Return a task source as a checkpoint saves it, without choices for future steps."""
-        before = self._ahead[0].tasks_before if self._ahead else None
-        if before is None or not isinstance(tasks, Stateful):
+        tasks_before = self._ahead[0].tasks_before if self._ahead else None
+        if tasks_before is None or not isinstance(tasks, Stateful):
             return tasks
-        return _TasksBefore(tasks, before)
+        return _TasksBefore(tasks, tasks_before)
 
     # -- the thread --------------------------------------------------------------------------------
 
@@ -191,8 +191,8 @@ class RolloutProducer(StepPart):
         tasks = self._context.tasks
         # To choose changes a source that draws as it goes; a learning one changes when it is told.
         changes = not isinstance(tasks, LearningTaskSource)
-        before = copy.deepcopy(state_of({"tasks": tasks}).get("tasks")) if changes else None
-        batch = _Batch(before, plans(step), *self._hand_over())
+        old_tasks = copy.deepcopy(state_of({"tasks": tasks}).get("tasks")) if changes else None
+        batch = _Batch(old_tasks, plans(step), *self._hand_over())
         self._ahead.append(batch)
         self._queue.put(batch)
 

@@ -153,12 +153,16 @@ class BiLevelGAE:
         """Return (K,) advantages."""
         values, end = _values(batch), batch.is_turn_end
         # Over the turns: (M,).
-        before = values[end]
+        turn_values = values[end]
         gamma_turn = np.where(batch.is_final_turn, 0.0, self.gamma_turn)
-        delta = _turn_rewards(batch, self.kl) + gamma_turn * np.append(before[1:], 0.0) - before
+        delta = (
+            _turn_rewards(batch, self.kl)
+            + gamma_turn * np.append(turn_values[1:], 0.0)
+            - turn_values
+        )
         turns = reverse_scan(delta, gamma_turn * self.lam_turn)
         # Within each: (K,).
-        paid = np.where(end, (turns + before)[batch.turn], 0.0)
+        paid = np.where(end, (turns + turn_values)[batch.turn], 0.0)
         gamma = np.where(end, 0.0, self.gamma)
         delta = paid + gamma * np.append(values[1:], 0.0) - values
         return Signal(reverse_scan(delta, gamma * self.lam), "token")

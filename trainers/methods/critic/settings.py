@@ -159,16 +159,18 @@ def _refuse_unread(preset: Preset, critic: CriticConfig) -> None:
 
 def _estimated(term: Term, critic: CriticConfig) -> Term:
     """Return a term with another estimate, if it has one of these and flags ask for it."""
-    now = term.signal
-    if not isinstance(now, GAE | TurnGAE | BiLevelGAE):
+    signal = term.signal
+    if not isinstance(signal, GAE | TurnGAE | BiLevelGAE):
         return term
-    signal_type: Any = STEPS_OF_GAE[critic.gae] if critic.gae is not None else type(now)
+    signal_type: Any = STEPS_OF_GAE[critic.gae] if critic.gae is not None else type(signal)
     has = [item.name for item in fields(signal_type)]
-    arguments = {item.name: getattr(now, item.name) for item in fields(now) if item.name in has}
+    arguments = {
+        item.name: getattr(signal, item.name) for item in fields(signal) if item.name in has
+    }
     if signal_type is not GAE:  # Only there a turn may be left to be as a token.
         for name in ("gamma", "lam"):
             if arguments[f"{name}_turn"] is None:
-                arguments[f"{name}_turn"] = getattr(now, name)
+                arguments[f"{name}_turn"] = getattr(signal, name)
     settings = {"lam_turn": critic.lam, "gamma": critic.token_gamma, "lam": critic.token_lam}
     changes = {name: value for name, value in settings.items() if value is not None}
     if missing := [name for name in changes if name not in has]:

@@ -81,7 +81,7 @@ def with_distillation(preset: Preset, config: TrainConfig) -> Preset:
     term = _term_of(preset)
     if distill.weight == 0 or (term is None and not _adds_teacher(distill)):
         _refuse_unread(preset, distill, term)
-        return replace(preset, terms=tuple(other for other in preset.terms if other is not term))
+        return replace(preset, terms=tuple(part for part in preset.terms if part is not term))
     term = term or Term(ReverseKL())
     if distill.privileged is not None:
         term = replace(term, signal=ReverseKL(distill.privileged))

@@ -31,8 +31,8 @@ def check_vocabulary(
     teacher_vocab = teacher.get_vocab()
     for token, number in sorted(student.get_vocab().items(), key=lambda item: item[1]):
         if teacher_vocab.get(token) != number:
-            other = f"id {teacher_vocab[token]}" if token in teacher_vocab else "no id"
-            raise refuse_vocabulary(name, f"token {token!r} has id {number} and {other} there")
+            wording = f"id {teacher_vocab[token]}" if token in teacher_vocab else "no id"
+            raise refuse_vocabulary(name, f"token {token!r} has id {number} and {wording} there")
     if student.chat_template != teacher.chat_template:
         logger.warning(
             "the chat template of the teacher %s differs from that of the policy, in which it "

@@ -28,14 +28,14 @@ class Branches(RolloutPart):
     """
 
     def __init__(self, branching: Branching, leaves: int) -> None:
-        self._branching, self._most = branching, leaves
+        self._branching, self._max_leaves = branching, leaves
         self.reads_entropy = branching.reads_entropy
 
     def begin(self, episodes: list[Trajectory], seed: int, vocabulary: int) -> None:
         """Deal the places out; episodes that forks lead to take those that are unplayed."""
         self._episodes, self._seed, self._vocabulary = episodes, seed, vocabulary
         self._first = episodes[0].number if episodes else 0
-        self._leaves = {root.number: self._most for root in episodes[:: self._most]}
+        self._leaves = {root.number: self._max_leaves for root in episodes[:: self._max_leaves]}
         for episode in episodes:
             episode.unplayed = episode.number not in self._leaves
 
@@ -47,12 +47,12 @@ class Branches(RolloutPart):
             return []
         turns = episode.trajectory.turns
         episode.trajectory.chances += 1
-        now, first = (
+        latest, first = (
             uncertainty(np.array(turn.entropies), self._vocabulary) if turn.entropies else 0.0
             for turn in (turns[-1], turns[0])
         )
         drawn = turn_draw(self._seed, number, len(turns), "fork")
-        shares = branching.shares(leaves, len(turns), now - first, drawn)
+        shares = branching.shares(leaves, len(turns), latest - first, drawn)
         added = []
         self._leaves[number], at = shares[0], number + shares[0]
         for share in shares[1:]:

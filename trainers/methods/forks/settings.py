@@ -61,7 +61,7 @@ def with_forks(preset: Preset, config: TrainConfig) -> Preset:
     if branching is None:
         raise ConfigurationError(
             "expected --forks.rule and its like with a preset whose episodes are forked "
-            f"({', '.join(other.name for other in PRESETS)}), because the credit of "
+            f"({', '.join(preset.name for preset in PRESETS)}), because the credit of "
             f"{preset.name!r} takes them for independent; leave them out"
         )
     return replace(preset, branching=replace(branching, **changes))

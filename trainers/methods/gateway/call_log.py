@@ -106,9 +106,9 @@ class CallLog:
             Refused: The chat template cannot render its messages.
         """
         with self._lock:
-            before, covered, digest = self._before(request)
+            covered_call, covered, digest = self._longest_covered(request)
             try:
-                prompt, text, messages, added = self._prompt(request, before, covered)
+                prompt, text, messages, added = self._prompt(request, covered_call, covered)
             except Exception as error:  # whatever a template raises, or runs into
                 reason = f"expected messages that the chat template renders, but: {error!s:.400}"
                 raise Refused(400, reason) from error
@@ -118,8 +118,11 @@ class CallLog:
                 raise NoRoom
             self._spent = spent
             main = not self.calls
-            if before is not None:
-                main, before.continued = before.main and not before.continued, True
+            if covered_call is not None:
+                main, covered_call.continued = (
+                    covered_call.main and not covered_call.continued,
+                    True,
+                )
             seed = self._draw(request, prompt, main)
             limit = min(room, request.max_tokens or room)
             call = LoggedCall(asked_at, prompt, seed, limit, main, text, messages, digest)
@@ -163,7 +166,7 @@ class CallLog:
         times = self._prompt_counts[digest] = self._prompt_counts.get(digest, 0) + 1
         return turn_seed(self._seed, self._number, times, f"call/{digest.hex()}")
 
-    def _before(self, request: ChatRequest) -> tuple[LoggedCall | None, int, Any]:
+    def _longest_covered(self, request: ChatRequest) -> tuple[LoggedCall | None, int, Any]:
         """Find the answered conversation that a request begins with, the longest of several.
 
         Returns:
@@ -178,7 +181,7 @@ class CallLog:
         return *match, digest
 
     def _prompt(
-        self, request: ChatRequest, before: LoggedCall | None, covered: int
+        self, request: ChatRequest, covered_call: LoggedCall | None, covered: int
     ) -> tuple[list[int], str, list[Message], int]:
         """Return a prompt as tokens, text and messages, and how many tokens it adds.
 
@@ -186,18 +189,20 @@ class CallLog:
         """
         chat = self._chat
         new = [self._message(message) for message in request.messages[covered:]]
-        if before is None or before.out is None:
+        if covered_call is None or covered_call.out is None:
             messages, text = self._rendered(new, request.tools)
             return chat.encode(text), text, messages, 0
-        out = before.out
-        messages = [*before.messages, chat.message(out.ids), *new]
+        out = covered_call.out
+        messages = [*covered_call.messages, chat.message(out.ids), *new]
         if not chat.follows:
             suffix = chat.follow_up(new, out.stopped)
             if suffix is not None:
                 closed = chat.closed(out.ids, out.stopped)
-                return [*before.prompt, *closed, *suffix], "", messages, len(suffix)
+                return [*covered_call.prompt, *closed, *suffix], "", messages, len(suffix)
         _, text = self._rendered(messages, request.tools, has_tools=True)
-        prompt, n_shared = chat.follow(before.text, before.prompt, out.ids, out.stopped, text)
+        prompt, n_shared = chat.follow(
+            covered_call.text, covered_call.prompt, out.ids, out.stopped, text
+        )
         if n_shared:
             return prompt, text, messages, len(prompt) - n_shared
         added = sum(len(chat.encode(chat.neutral(message["content"]))) for message in new)

@@ -100,8 +100,8 @@ def player_of(
 
         def answers(request: ChatRequest) -> tuple[GatewayAnswer, ModelOutput]:
             with lock:  # calls at once have one expert
-                now = session.moments[-1]
-                text = expert.act(now.observation, public_info(now.info))
+                moment = session.moments[-1]
+                text = expert.act(moment.observation, public_info(moment.info))
                 message, finish = read_answer(text, True, request, session.language)
                 calls.append(ShownCall(request, text, message, len(session.moments)))
             return GatewayAnswer(message, finish), ModelOutput(text)

@@ -64,20 +64,20 @@ class AgentEpisode:
         self.session = session
         self.numbers = count()
         self._answers = answers
-        self._most = most_calls or CALLS_PER_TURN * session.horizon + SPARE_CALLS
+        self._max_calls = most_calls or CALLS_PER_TURN * session.horizon + SPARE_CALLS
         self._lock = threading.Lock()
         self._n_calls = self._late = 0
         self._under_way: Counter[str] = Counter()
         self._ends = False
 
     def ask(
-        self, body: Mapping[str, Any], read: Callable[[Mapping[str, Any]], ChatRequest]
+        self, body: Mapping[str, Any], read_request: Callable[[Mapping[str, Any]], ChatRequest]
     ) -> GatewayAnswer:
         """Answer a request to the model, which counts whether it can be read or not.
 
         Args:
             body: Its body.
-            read: Reads it, or raises Refused.
+            read_request: Reads it, or raises Refused.
 
         Raises:
             Refused: It cannot be answered.
@@ -86,11 +86,11 @@ class AgentEpisode:
             if self.session.over:
                 return self._concluded()
             self._n_calls += 1
-            too_many = self._n_calls > self._most
+            too_many = self._n_calls > self._max_calls
         if too_many:
-            raise self.ended(403, f"asked the model more than {self._most} times")
+            raise self.ended(403, f"asked the model more than {self._max_calls} times")
         with self._one_of_few("asked the model", AT_ONCE):
-            return self._answer(read(body))
+            return self._answer(read_request(body))
 
     def act(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Take a turn for a command: ``{"text"}``, or ``{"name", "arguments"}``; {}: look only.
@@ -148,17 +148,17 @@ class AgentEpisode:
                 raise Refused(410, f"the episode is over: {error}") from error
 
     @contextmanager
-    def _one_of_few(self, did: str, most: int) -> Iterator[None]:
+    def _one_of_few(self, did: str, limit: int) -> Iterator[None]:
         """Count what is under way of a kind, so that an agent holds few of the server's threads.
 
         Raises:
             Refused: It is too many, which ends the episode.
         """
         with self._lock:
-            too_many = self._under_way[did] >= most
+            too_many = self._under_way[did] >= limit
             self._under_way[did] += not too_many
         if too_many:
-            raise self.ended(403, f"{did} more than {most} times at once")
+            raise self.ended(403, f"{did} more than {limit} times at once")
         try:
             yield
         finally:

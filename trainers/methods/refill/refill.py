@@ -45,7 +45,7 @@ class Refill(RolloutPart):
         further: Mapping[str, Iterator[Mapping[str, Any]]],
         *,
         group_size: int,
-        most: int,
+        limit: int,
         seed: Callable[[int], int],
         trains: Callable[[Sequence[Trajectory]], bool],
     ) -> None:
@@ -54,7 +54,7 @@ class Refill(RolloutPart):
         # The family of each started group, by its id.
         self._families = {number: str(task.get(FAMILY, "")) for number, task in enumerate(tasks)}
         self._group_counts = {name: [*self._families.values()].count(name) for name in further}
-        self._room = {name: (most - 1) * n_groups for name, n_groups in self._group_counts.items()}
+        self._room = {name: (limit - 1) * n_groups for name, n_groups in self._group_counts.items()}
         # Each family has its own ids, so that these do not depend on the order of ends.
         self._ids = {name: count(len(tasks) + k, len(further)) for k, name in enumerate(further)}
         self._members: dict[int, dict[int, Trajectory]] = {}

@@ -45,7 +45,7 @@ class ReplacedGroups(StepPart):
             plan.tasks,
             further_tasks(context.tasks, plan.step, len(plan.tasks), plan.horizon),
             group_size=plan.group_size,
-            most=context.preset.refill,
+            limit=context.preset.refill,
             seed=plan.env_seed,
             trains=partial(group_trains, context.preset),
         )

@@ -264,7 +264,7 @@ class OffPolicyCritic(TurnCritic):
     def _returns(self, episode: PlayedEpisode) -> list[float]:
         """Return what was paid from each turn on, discounted."""
         later = accumulate(
-            reversed(episode.rewards), lambda after, reward: reward + self._signal.gamma * after
+            reversed(episode.rewards), lambda value, reward: reward + self._signal.gamma * value
         )
         return list(later)[::-1]
 

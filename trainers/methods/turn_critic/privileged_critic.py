@@ -140,15 +140,15 @@ class PrivilegedCritic(TurnCritic):
             return figures
         numbers = self._share_of(len(episodes))
         texts = self._texts([self._rows_of(episodes[at]) for at in numbers])
-        loss = right = 0.0
+        loss = accuracy = 0.0
         for update in range(self.settings.updates):
             own_scores = dict(zip(numbers, self._scores(texts, len(numbers)).tolist(), strict=True))
             scores = self._everyones(own_scores, len(episodes))
             fit = bradley_terry(np.array(scores), pairs, self._signal.critic_beta)
-            loss, right = fit.loss, fit.right if update == 0 else right
+            loss, accuracy = fit.loss, fit.right if update == 0 else accuracy
             self._descend(texts, fit.slope[list(numbers)])
             self.step()
-        return {**figures, "critic/value_loss": loss, "critic/pairs_right": right}
+        return {**figures, "critic/value_loss": loss, "critic/pairs_right": accuracy}
 
     def _descend(self, texts: _Texts | None, slope: FloatArray) -> None:
         """Add the gradient of a loss whose slope by the score of each text (n,) is known."""

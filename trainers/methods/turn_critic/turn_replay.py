@@ -66,9 +66,9 @@ class PlayedEpisode:
     def turn(self, number: int) -> PlayedTurn:
         """Return a turn, by its number from 0."""
         row, first, end = self.spans[number]
-        after = self.state(number + 1) if number + 1 < len(self.spans) else None
+        next_state = self.state(number + 1) if number + 1 < len(self.spans) else None
         return PlayedTurn(
-            self.rows[row][:first], self.rows[row][first:end], self.rewards[number], after
+            self.rows[row][:first], self.rows[row][first:end], self.rewards[number], next_state
         )
 
 

@@ -26,14 +26,14 @@ class Drafts:
         self._next: dict[tuple[int, int], dict[int, int]] = {}
         self._likely: dict[tuple[int, int], int] = {}
 
-    def learn(self, before: Sequence[int], ids: Sequence[int]) -> None:
+    def learn(self, preceding: Sequence[int], ids: Sequence[int]) -> None:
         """Add sampled tokens to the table.
 
         Args:
-            before: The text so far.
+            preceding: The text so far.
             ids: The tokens sampled after it.
         """
-        text = [*before[-2:], *ids]
+        text = [*preceding[-2:], *ids]
         for pair, token in zip(pairwise(text), text[2:], strict=False):
             counts = self._next.get(pair)
             if counts is None:
@@ -47,13 +47,13 @@ class Drafts:
             else:
                 self._likely.pop(pair, None)
 
-    def guess(self, before: Sequence[int], most: int) -> list[int]:
-        """Return at most ``most`` likely next tokens, possibly none."""
+    def guess(self, preceding: Sequence[int], limit: int) -> list[int]:
+        """Return at most ``limit`` likely next tokens, possibly none."""
         tokens: list[int] = []
-        if len(before) < 2:
+        if len(preceding) < 2:
             return tokens
-        pair = before[-2], before[-1]
-        while len(tokens) < most and (token := self._likely.get(pair)) is not None:
+        pair = preceding[-2], preceding[-1]
+        while len(tokens) < limit and (token := self._likely.get(pair)) is not None:
             tokens.append(token)
             pair = pair[1], token
         return tokens

@@ -94,7 +94,7 @@ def forward_of(
     *,
     pad: int,
     dtype: torch.dtype | None = None,
-    most: tuple[int, int] = (0, 0),
+    room: tuple[int, int] = (0, 0),
 ) -> Forward:
     """Return the better kind of forward that a model allows, tested on a few tokens.
 
@@ -102,16 +102,16 @@ def forward_of(
         model: A causal language model, possibly with PEFT adapters.
         pad: Any valid token id.
         dtype: Type of keys and values; None: that of the model's keys.
-        most: Maximum sequences, and tokens of one, for allocation in advance; 0: unknown.
+        room: Maximum sequences, and tokens of one, for allocation in advance; 0: unknown.
 
     Raises:
         ConfigurationError: With either of them the model loses its history.
     """
     base = base_model(model)
     layers = DynamicCache(config=base.config).layers
-    plain = all(type(layer) is DynamicLayer for layer in layers)
-    if plain and getattr(base, "_supports_attention_backend", False):
-        packed = PackedForward(model, len(layers), dtype, most)
+    has_plain_layers = all(type(layer) is DynamicLayer for layer in layers)
+    if has_plain_layers and getattr(base, "_supports_attention_backend", False):
+        packed = PackedForward(model, len(layers), dtype, room)
         if _attends_to_rows(model, packed):
             return packed
     padded = PaddedForward(model, pad)
@@ -223,10 +223,10 @@ class PackedForward:
         model: torch.nn.Module,
         layers: int,
         dtype: torch.dtype | None,
-        most: tuple[int, int],
+        room: tuple[int, int],
     ) -> None:
         """Start without sequences; see :func:`forward_of`."""
-        self._model, self._layers, self._dtype, self._most = model, layers, dtype, most
+        self._model, self._layers, self._dtype, self._capacity = model, layers, dtype, room
         self._configs = _configs(model)
         self._takes_indices = "logits_to_keep" in _parameters(model)
         self._cache_argument = cache_argument(type(base_model(model)))
@@ -234,7 +234,7 @@ class PackedForward:
 
     def close(self) -> None:
         """Forget all sequences, and free their memory."""
-        self._rows = KVRows(self._layers, self._dtype, *self._most)
+        self._rows = KVRows(self._layers, self._dtype, *self._capacity)
         self._sound = True
 
     def forget(self) -> None:
@@ -296,13 +296,13 @@ class PackedForward:
     @contextlib.contextmanager
     def _in_rows(self) -> Iterator[None]:
         """Use row attention within the block."""
-        before = [config._attn_implementation for config in self._configs]
+        implementations = [config._attn_implementation for config in self._configs]
         try:
             for config in self._configs:
                 config._attn_implementation = ROW_ATTENTION
             yield
         finally:
-            for config, name in zip(self._configs, before, strict=True):
+            for config, name in zip(self._configs, implementations, strict=True):
                 config._attn_implementation = name
 
 

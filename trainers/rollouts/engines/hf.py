@@ -204,8 +204,8 @@ class HFEngine:
         self._waiting: list[_Row] = []
         self._running: list[_Row] = []
         with self._precision():
-            self._forward = forward_of(model, pad=pad_id, dtype=autocast, most=(slots, context))
-        self._most = drafts if self._forward.joins else 0
+            self._forward = forward_of(model, pad=pad_id, dtype=autocast, room=(slots, context))
+        self._max_drafts = drafts if self._forward.joins else 0
         self._adapters = MergedAdapters(model if merge else None)
         self._forget()
 
@@ -381,10 +381,10 @@ class HFEngine:
                     for (first, *_), length in groups
                 ]
             )
-            for (first, *rest), length in groups:
-                keys = [row.request.key for row in rest]
+            for (first, *repeats), length in groups:
+                keys = [row.request.key for row in repeats]
                 self._forward.copy(first.request.key, keys, length)
-                for row in (first, *rest):
+                for row in (first, *repeats):
                     row.n_cached = length
 
     def _shared(self, row: _Row, key: int) -> int:
@@ -416,8 +416,8 @@ class HFEngine:
 
     def _guess(self, row: _Row) -> list[int]:
         """Draft the tokens after the next one."""
-        most = min(self._most, row.left - 1)
-        return self._drafts.guess(row.text, most) if most > 0 else []
+        limit = min(self._max_drafts, row.left - 1)
+        return self._drafts.guess(row.text, limit) if limit > 0 else []
 
     def _sample(self, guesses: Sequence[list[int]], logits: Tensor) -> list[tuple[int, Completion]]:
         """Draw tokens for every row, as far as drafts are accepted.
@@ -458,9 +458,9 @@ class HFEngine:
 
 def _segment(bundle: Sequence[_Row], guess: Sequence[int]) -> Segment:
     """Return the segment to feed for rows with equal prompts, usually one row."""
-    first, *rest = bundle
+    first, *bundle_rows = bundle
     tokens = [*first.text[first.n_cached :], *guess]
-    twins = [row.request.key for row in rest]
+    twins = [row.request.key for row in bundle_rows]
     return Segment(first.request.key, first.n_cached, tokens, 1 + len(guess), twins)
 
 

@@ -69,11 +69,11 @@ def _plain_copy(model: PreTrainedModel | PeftModel) -> PreTrainedModel:
     """
     base = base_model(model)
     with no_init_weights():
-        plain = type(base)(copy.deepcopy(base.config))
-        plain.tie_weights()
+        copied = type(base)(copy.deepcopy(base.config))
+        copied.tie_weights()
     # Buffers such as rotary frequencies stay those of the fresh model, in their own precision.
-    plain.to(next(base.parameters()).device)
-    named = dict(plain.named_parameters(remove_duplicate=False))
+    copied.to(next(base.parameters()).device)
+    named = dict(copied.named_parameters(remove_duplicate=False))
     for name, tensor in policy_weights(model):
         named[name].data = tensor.clone()
-    return plain.eval().requires_grad_(False)
+    return copied.eval().requires_grad_(False)

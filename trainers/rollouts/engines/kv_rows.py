@@ -107,7 +107,7 @@ class KVRows:
             rows: Maximum rows to allocate in advance; 0: unknown.
             room: Maximum positions of a row to allocate in advance; 0: unknown.
         """
-        self._extent, self._most = _Extent(dtype), (rows, room)
+        self._extent, self._capacity = _Extent(dtype), (rows, room)
         self.cache = Cache(layers=[_RowLayer(self._extent) for _ in range(layers)])
         self._places: dict[int, int] = {}
 
@@ -124,14 +124,14 @@ class KVRows:
         extent, need = self._extent, max(fed.n_cached + fed.size for fed in feds)
         self._reserve_rows()
         if need > extent.room:
-            extent.room = _spared(need, self._most[1])
+            extent.room = _spared(need, self._capacity[1])
         extent.write_to(feds, device)
 
     def _reserve_rows(self) -> None:
         """Make sure that every sequence has a row."""
         if (rows := len(self._places)) > self._extent.rows:
             # Rows usually start together; if they come one by one, not each should cost a copy.
-            self._extent.rows = _spared(rows, self._most[0]) if self._extent.rows else rows
+            self._extent.rows = _spared(rows, self._capacity[0]) if self._extent.rows else rows
 
     def copy(self, source: int, targets: Sequence[int], count: int) -> None:
         """Copy the first tokens of a row to other rows."""
@@ -142,7 +142,7 @@ class KVRows:
                 rows[list(targets), :, :count] = rows[source, :, :count]
 
 
-def _spared(need: int, most: int) -> int:
+def _spared(need: int, limit: int) -> int:
     """Return one and a half times the needed size, up to the known maximum."""
     spare = need + need // 2
-    return max(need, min(spare, most)) if most else spare
+    return max(need, min(spare, limit)) if limit else spare

@@ -81,11 +81,11 @@ def mergeable_layers(model: nn.Module) -> list[BaseTunerLayer]:
     uses = Counter(id(weight) for _, weight in model.named_parameters(remove_duplicate=False))
     layers = [module for module in model.modules() if isinstance(module, BaseTunerLayer)]
     weights = [getattr(layer.get_base_layer(), "weight", None) for layer in layers]
-    plain = all(
+    has_plain_weights = all(
         weight is not None
         and type(weight) is nn.Parameter
         and weight.dtype in PLAIN
         and uses[id(weight)] == 1
         for weight in weights
     )
-    return layers if plain else []
+    return layers if has_plain_weights else []

@@ -23,14 +23,14 @@ class SharedPrefix(NamedTuple):
     """Length of the prefix."""
 
 
-def shared_length(text: Sequence[int], other: Sequence[int]) -> int:
+def shared_length(text: Sequence[int], second: Sequence[int]) -> int:
     """Return the length of the common prefix of two texts."""
-    low, high = 0, min(len(text), len(other))
-    if text[:high] == other[:high]:
+    low, high = 0, min(len(text), len(second))
+    if text[:high] == second[:high]:
         return high
     while high - low > 1:  # Bisection: they agree up to low, and differ before high.
         middle = (low + high) // 2
-        if text[low:middle] == other[low:middle]:
+        if text[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle
@@ -64,12 +64,12 @@ def _alike(
 ) -> Iterator[tuple[list[int], int]]:
     """Yield neighbors in sorted order that share tokens after their cached part, and how many."""
     run, length = list(order[:1]), 0
-    for number, other in pairwise(order):
-        shared = shared_length(prompts[number], prompts[other])
-        if n_cached[number] == n_cached[other] and shared >= n_cached[number] + LEAST:
+    for number, following in pairwise(order):
+        shared = shared_length(prompts[number], prompts[following])
+        if n_cached[number] == n_cached[following] and shared >= n_cached[number] + LEAST:
             length = min(length, shared) if len(run) > 1 else shared
-            run.append(other)
+            run.append(following)
         else:
             yield run, length
-            run, length = [other], 0
+            run, length = [following], 0
     yield run, length

@@ -369,18 +369,18 @@ class VLLMServerEngine:
         server.get("/v1/models")
         facts: dict[str, Any] = server.get("/server_info?config_format=json")["vllm_config"]
         model = facts["model_config"]
-        wrong = ""
+        problem = ""
         if model["max_model_len"] < self._needs.context:
-            wrong = (
+            problem = (
                 f"--max-model-len of at least {self._needs.context}, which the token budgets of "
                 f"the run may fill, got {model['max_model_len']}"
             )
         elif model["logprobs_mode"] != "processed_logprobs":
-            wrong = f"--logprobs-mode processed_logprobs, got {model['logprobs_mode']}"
-        if wrong:
+            problem = f"--logprobs-mode processed_logprobs, got {model['logprobs_mode']}"
+        if problem:
             raise ConfigurationError(
-                f"expected the vLLM server at {server.url} to run with {wrong}; start it for this "
-                f"run ({self._needs.command()})"
+                f"expected the vLLM server at {server.url} to run with {problem}; start it for "
+                f"this run ({self._needs.command()})"
             )
         return facts
 
@@ -419,8 +419,8 @@ class VLLMServerEngine:
 def _is_model(info: Mapping[str, Any], name: str) -> bool:
     """Whether a server was started with a model, at its usual revision."""
     served = str(info.get("model"))
-    same = served == name or Path(served).resolve() == Path(name)
-    return same and info.get("revision") in (None, "main") and not info.get("quantization")
+    is_same = served == name or Path(served).resolve() == Path(name)
+    return is_same and info.get("revision") in (None, "main") and not info.get("quantization")
 
 
 def _weights_of(server: VLLMServer) -> str:

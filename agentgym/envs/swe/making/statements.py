@@ -46,7 +46,7 @@ class Symptom:
     """Lines that show the fault."""
     subject: str = ""
     """The function that they look at."""
-    outcome: ScriptOutcome = field(default_factory=ScriptOutcome)
+    came: ScriptOutcome = field(default_factory=ScriptOutcome)
     """What they do."""
     expected: ScriptOutcome = field(default_factory=ScriptOutcome)
     """What they should do."""
@@ -60,8 +60,8 @@ class Symptom:
         """Whether the script tells the fault from its absence, in words anybody may read."""
         return (
             bool(self.script)
-            and self.outcome != self.expected
-            and not any(map(hidden_words, (self.script, self.outcome.text, self.expected.text)))
+            and self.came != self.expected
+            and not any(map(hidden_words, (self.script, self.came.text, self.expected.text)))
         )
 
 
@@ -160,9 +160,7 @@ def _report_part(
             opening = stream.choice(phrases.SAID).format(library=library, sentence=rules[0])
             title = stream.choice(phrases.WORDY).format(library=library)
             return style, title, [opening, *_more(rules[1 : MOST_SYMPTOMS + 1], stream)]
-        fits = [
-            e for e in clear if style != "traceback" or (e.outcome.error and not e.expected.error)
-        ]
+        fits = [e for e in clear if style != "traceback" or (e.came.error and not e.expected.error)]
         if style != "words" and fits:
             symptom = fits[0] if style == "example" else replace(fits[0], behaviour="")
             return (
@@ -189,7 +187,7 @@ def _write_styled(library: str, style: str, symptom: Symptom, stream: Stream) ->
     if style == "traceback":
         yield f"{stream.choice(phrases.ENDS)}\n\n{_block(_traceback(symptom))}"
         return
-    outcome = symptom.outcome
+    outcome = symptom.came
     if symptom.expected.error and not outcome.error:
         yield stream.choice(phrases.SILENT)
         return
@@ -205,7 +203,7 @@ def _traceback(symptom: Symptom) -> str:
     head = (
         f'Traceback (most recent call last):\n  File "example.py", line {last.lineno}, in <module>'
     )
-    return f"{head}\n    {line}\n  [...]\n{symptom.outcome.text}"
+    return f"{head}\n    {line}\n  [...]\n{symptom.came.text}"
 
 
 def _requested(library: str, request: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
@@ -270,7 +268,7 @@ def _without_secrets(symptom: Symptom) -> Symptom:
     if message and (hidden_words(message) or len(message) > 1500):
         message = ""
     subject = "" if hidden_words(symptom.subject) else symptom.subject
-    outcome, expected = map(_only_kind, (symptom.outcome, symptom.expected))
+    outcome, expected = map(_only_kind, (symptom.came, symptom.expected))
     return Symptom(behaviour, symptom.script, subject, outcome, expected, message, symptom.part)
 
 
@@ -285,13 +283,13 @@ def _only_kind(outcome: ScriptOutcome) -> ScriptOutcome:
 
 def _difficulty(symptom: Symptom) -> tuple[bool, int]:
     """Prefer what says in a sentence what should hold, then what is short."""
-    return not symptom.behaviour, len(symptom.script) + len(symptom.outcome.text)
+    return not symptom.behaviour, len(symptom.script) + len(symptom.came.text)
 
 
 def _title(library: str, symptom: Symptom, stream: Stream) -> str:
     """Write the title: what goes wrong, and where a user meets it."""
     subject = f"`{symptom.subject}`"
-    error = symptom.outcome.error.partition(":")[0] if symptom.clear else ""
+    error = symptom.came.error.partition(":")[0] if symptom.clear else ""
     choices: tuple[str, ...] = phrases.NOT_AS_SAID
     if error and not symptom.expected.error:
         choices = phrases.RAISES
@@ -334,7 +332,7 @@ def _body(library: str, symptom: Symptom, stream: Stream) -> Iterable[str]:
 
 def _result(symptom: Symptom, stream: Stream) -> Iterable[str]:
     """Say what came and what was expected."""
-    outcome, expected = symptom.outcome, symptom.expected
+    outcome, expected = symptom.came, symptom.expected
     if outcome.error and not expected.error and not outcome.printed:
         yield f"{stream.choice(phrases.ERRORS)}\n\n{_block(outcome.text)}"
         if expected.printed.strip() not in ("", "None"):

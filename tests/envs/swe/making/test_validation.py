@@ -51,7 +51,7 @@ def test_a_fault_that_tests_find_is_usable_and_says_what_it_does(bench, baseline
     [symptom] = trial.symptoms
     assert symptom.behaviour == "The lowest price wins."
     assert symptom.script.endswith('cheapest({"tea": 3, "milk": 2})')
-    assert (symptom.outcome, symptom.expected) == (ScriptOutcome("'tea'"), ScriptOutcome("'milk'"))
+    assert (symptom.came, symptom.expected) == (ScriptOutcome("'tea'"), ScriptOutcome("'milk'"))
 
 
 @pytest.mark.slow

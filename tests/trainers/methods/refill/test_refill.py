@@ -41,7 +41,7 @@ def play(flat: set[str], counts: dict[str, int], most: int, order: random.Random
         begun,
         {family: tasks_of(family, count) for family, count in counts.items()},
         group_size=SIZE,
-        most=most,
+        limit=most,
         seed=lambda group: 100 + group,
         trains=lambda group: group[0].options["task_id"] not in flat,
     )
@@ -111,7 +111,7 @@ def refilled(slots: int, backend: str = "sync") -> tuple[list[Trajectory], Refil
     envs = TextVectorEnv([ToyEnv] * slots, backend=backend, workers=2)
     tasks = [{"split": "train", "index": k} for k in range(40)]
     refill = Refill(
-        tasks[:4], {"": iter(tasks[4:])}, group_size=2, most=8, seed=lambda group: group,
+        tasks[:4], {"": iter(tasks[4:])}, group_size=2, limit=8, seed=lambda group: group,
         trains=lambda group: len({len(e.turns) for e in group}) > 1,
     )  # fmt: skip
     model = tiny_policy.model()

@@ -62,7 +62,7 @@ def plan(rank: int, world: int, step: int = 1, most: int = 6) -> StepPlan:
                 plan.tasks,
                 further_tasks(tasks, step, len(plan.tasks), plan.horizon),
                 group_size=SIZE,
-                most=most,
+                limit=most,
                 seed=plan.env_seed,
                 trains=lambda group: sum(group[0].turns[0].ids) % 3 == 0,
             )
