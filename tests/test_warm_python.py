@@ -30,8 +30,8 @@ def test_a_fork_has_its_streams_where_those_of_the_suite_are_closed(
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     program = [sys.executable, "-c", close + PROGRAM]
     # Another test of this process may have closed its own standard input.
-    done = subprocess.run(program, env=environment, stdin=subprocess.DEVNULL, timeout=120)
-    assert done.returncode == 0
+    process = subprocess.run(program, env=environment, stdin=subprocess.DEVNULL, timeout=120)
+    assert process.returncode == 0
 
 
 def test_descriptors_can_change_places() -> None:

@@ -100,29 +100,29 @@ def searched(text: str, grammar: str = "native") -> str:
 @pytest.mark.parametrize("grammar", GRAMMARS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_thinking_that_quotes_an_action_is_not_played(family: str, grammar: str) -> None:
-    before, after, end = FAMILIES[family]
+    prefix, suffix, end = FAMILIES[family]
     thought = f"maybe\n{DECOYS[grammar]}\nis too early"
-    text = f"{before}{thought}{after}{SEARCHES[grammar]}{end}"
+    text = f"{prefix}{thought}{suffix}{SEARCHES[grammar]}{end}"
     assert searched(text, grammar) == "<search>red</search>"
-    assert searched(before + thought, grammar) == ""
-    assert searched(f"{before}{thought}\n{SEARCHES[grammar]}", grammar) == ""
+    assert searched(prefix + thought, grammar) == ""
+    assert searched(f"{prefix}{thought}\n{SEARCHES[grammar]}", grammar) == ""
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
 @pytest.mark.parametrize("family", LONE)
 def test_the_template_may_have_opened_the_thinking(family: str, grammar: str) -> None:
-    _, after, end = FAMILIES[family]
+    _, suffix, end = FAMILIES[family]
     if "gpt-oss" in family:
-        after = after.removeprefix("<|end|>")
-    text = f"maybe\n{DECOYS[grammar]}\nis too early{after}{SEARCHES[grammar]}{end}"
+        suffix = suffix.removeprefix("<|end|>")
+    text = f"maybe\n{DECOYS[grammar]}\nis too early{suffix}{SEARCHES[grammar]}{end}"
     assert searched(text, grammar) == "<search>red</search>"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_action_of_a_line_is_read_behind_thinking(family: str) -> None:
-    before, after, end = FAMILIES[family]
+    prefix, suffix, end = FAMILIES[family]
     text = (
-        Language(HOUSE, "native").read(f"{before}go to bed\nor so{after}go to desk 1{end}").native
+        Language(HOUSE, "native").read(f"{prefix}go to bed\nor so{suffix}go to desk 1{end}").native
     )
     assert parse(text, HOUSE).call == ActionCall("go", {"place": "desk 1"}) or end == "<|im_end|>"
 
@@ -130,8 +130,8 @@ def test_an_action_of_a_line_is_read_behind_thinking(family: str) -> None:
 @pytest.mark.parametrize("grammar", GRAMMARS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_marks_inside_of_an_action_are_its_text(family: str, grammar: str) -> None:
-    before, after, _ = (mark.strip() for mark in FAMILIES[family])
-    for marks in (before, after, f"{before} x {after}"):
+    prefix, suffix, _ = (mark.strip() for mark in FAMILIES[family])
+    for marks in (prefix, suffix, f"{prefix} x {suffix}"):
         command = f"grep -rn '{marks}' src/".replace("\n", "")
         call = ActionCall("bash", {"command": command})
         text = render(call, CODE, grammar)
@@ -230,17 +230,17 @@ THOUGHTS = st.lists(
 @settings(max_examples=12, deadline=None)
 @given(data=st.data())
 def test_a_thought_never_changes_the_action_behind_it(family, grammar, data):
-    before, after, end = FAMILIES[family]
+    prefix, suffix, end = FAMILIES[family]
     specs = data.draw(st.sampled_from([SHOP, CODE]))
     words = st.lists(st.sampled_from(["red", "bus", "7"]), min_size=1, max_size=3).map(" ".join)
     call = data.draw(calls(specs, words))
     thought = data.draw(THOUGHTS)
-    text = f"{before}{thought} {after}\n{render(call, specs, grammar)}\n{end}"
+    text = f"{prefix}{thought} {suffix}\n{render(call, specs, grammar)}\n{end}"
     assert parse(text, specs, grammar).call == call
 
 
 def test_every_row_of_the_table_is_met_by_a_family() -> None:
-    texts = [before + after for before, after, _ in FAMILIES.values()]
+    texts = [prefix + suffix for prefix, suffix, _ in FAMILIES.values()]
     for marks in ROWS:
         assert marks.family and marks.source
         assert any(re.search(marks.opening, text) for text in texts), marks.family

@@ -14,8 +14,8 @@ from benchmarks.image_rows import row_of
 def test_a_row_names_the_tests_that_its_command_runs(tmp_path: Path) -> None:
     task = bundled_instances("bundled", hidden_tests=True).instance("train", 0)
     (tmp_path / "rows.jsonl").write_text(json.dumps(row_of(task)) + "\n")
-    read = open_official(str(tmp_path / "rows.jsonl"))
-    instance = read.instance(read.splits[0], 0)
+    parsed = open_official(str(tmp_path / "rows.jsonl"))
+    instance = parsed.instance(parsed.splits[0], 0)
     assert isinstance(instance.source, ImageSource) and instance.source.image
     assert (instance.patch, instance.fail_to_pass) == (task.patch, task.fail_to_pass)
     files = {test.partition("::")[0] for test in instance.fail_to_pass}

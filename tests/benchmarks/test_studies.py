@@ -127,9 +127,9 @@ def test_a_study_writes_figures_with_their_origin_and_a_picture(folder: Path) ->
 @pytest.mark.slow
 def test_a_second_call_plays_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.studies.__main__.begin_process", refuse)
-    before = result(folder)
+    old_text = result(folder)
     assert main(command(folder)) == 0
-    assert result(folder) == before
+    assert result(folder) == old_text
 
 
 @pytest.mark.slow
@@ -163,10 +163,10 @@ def test_a_killed_run_costs_no_other_and_goes_on(folder: Path, tmp_path: Path) -
     (failure,) = play(cache, [first, second], 2, killer)
     assert failure.run == first and "signal 9" in failure.why
     assert cache.state(first) == BEGUN and cache.state(second) == DONE
-    before = cache.log(first).read_text()
+    old_text = cache.log(first).read_text()
     assert not play(cache, [first, second], 1, BEGIN)
-    assert "[warm-start]" in before
-    assert "[warm-start]" not in cache.log(first).read_text().removeprefix(before)
+    assert "[warm-start]" in old_text
+    assert "[warm-start]" not in cache.log(first).read_text().removeprefix(old_text)
     uninterrupted = load_run(RunCache(folder / "runs", parse_config), first)
     assert records(load_run(cache, first)) == records(uninterrupted)
     assert load_run(cache, first).summary["eval"] == uninterrupted.summary["eval"]
@@ -242,12 +242,12 @@ def test_a_result_is_kept_from_one_that_lacks_its_runs(
     file, run_flags = tmp_path / "toy_study.json", with_one_run(folder, tmp_path)
     all_runs = ["--out", str(folder / "runs"), "--collect"]
     assert main([*command(tmp_path), *all_runs]) == 0
-    before = file.read_bytes()
+    old_text = file.read_bytes()
     assert main([*command(tmp_path), *run_flags, "--collect"]) == 2
     error = capsys.readouterr().err
     assert f"all 2 runs of the result in {file}" in error and "1 measured" in error
     assert "long, seed 0." in error and "--results FOLDER" in error and "--replace" in error
-    assert file.read_bytes() == before
+    assert file.read_bytes() == old_text
     assert main([*command(tmp_path), *run_flags, "--collect", "--replace"]) == 0
     assert set(result(tmp_path)["runs"]) == {"short"}
     assert main([*command(tmp_path), *all_runs]) == 0  # a larger one
@@ -262,7 +262,7 @@ def test_runs_that_would_be_lost_are_named_before_play(
 ) -> None:
     monkeypatch.setattr("benchmarks.studies.__main__.begin_process", refuse)
     assert main([*command(tmp_path), "--out", str(folder / "runs")]) == 0
-    before = result(tmp_path)
+    old_text = result(tmp_path)
     capsys.readouterr()
     for more in (["--seeds", "3", "3"], ["--only", "short"]):
         assert main([*command(tmp_path), *more]) == 2
@@ -273,7 +273,7 @@ def test_runs_that_would_be_lost_are_named_before_play(
     ]
     monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms(other_settings))
     assert main(command(tmp_path)) == 2
-    assert result(tmp_path) == before
+    assert result(tmp_path) == old_text
     assert not (tmp_path / "runs").exists()
 
 

@@ -55,9 +55,9 @@ def test_a_finished_one_is_not_played_again_and_a_longer_one_goes_on(capsys, tmp
     argv = ("eval", TOY, "--policy", "random", "--policy", "oracle", "--out", str(tmp_path / "o"))
     run(capsys, *argv, "--num-tasks", "3")
     files = sorted((tmp_path / "o").glob("*/episodes.jsonl"))
-    before = [file.read_text() for file in files]
+    old_text = [file.read_text() for file in files]
     assert run(capsys, *argv, "--num-tasks", "3")[0] == 0
-    assert [file.read_text() for file in files] == before
+    assert [file.read_text() for file in files] == old_text
     run(capsys, *argv, "--num-tasks", "5")
     assert all(file.read_text().count("\n") == 5 for file in files)
 
@@ -67,11 +67,11 @@ def test_a_shorter_one_is_refused_and_shows_no_other_results(capsys, tmp_path, p
     flags = [word for policy in policies for word in ("--policy", policy)]
     argv = ("eval", TOY, *flags, "--out", str(tmp_path / "o"))
     run(capsys, *argv, "--num-tasks", "3")
-    before = {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")}
+    old_text = {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")}
     code, output, errors = run(capsys, *argv, "--num-tasks", "2")
     assert code != 0 and "n was 3 and is 2" in output + errors
     assert "score" not in output and "Run the same command" not in output
-    assert {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")} == before
+    assert {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")} == old_text
 
 
 def test_one_that_fails_costs_the_others_nothing(capsys, tmp_path, monkeypatch):

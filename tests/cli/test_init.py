@@ -90,14 +90,14 @@ def test_the_written_test_passes_under_another_name(
     inside = folder / "deep" / "down"
     text = (inside / "lock2_box.py").read_text(encoding="utf-8")
     assert STEMS[kind] not in text and title(STEMS[kind]) not in text and "Lock2Box" in text
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"],
         cwd=inside,
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    assert done.returncode == 0 and "passed" in done.stdout, done.stdout
+    assert process.returncode == 0 and "passed" in process.stdout, process.stdout
 
 
 def test_templates_are_documented_and_import_no_more_than_they_need() -> None:

@@ -32,10 +32,10 @@ def installed(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder into which pip installs the package."""
     target = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(target)]
-    done = subprocess.run([*pip, str(package)], capture_output=True, text=True)
-    if re.search("No matching distribution|connection|NewConnection", done.stderr):
+    process = subprocess.run([*pip, str(package)], capture_output=True, text=True)
+    if re.search("No matching distribution|connection|NewConnection", process.stderr):
         pytest.skip("pip cannot fetch hatchling, which builds the package")
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     return target
 
 
@@ -65,8 +65,8 @@ def test_no_file_keeps_a_name_of_its_template(package: Path) -> None:
 def test_its_own_test_passes(package: Path, installed: Path) -> None:
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(package)]
     paths = {"PYTHONPATH": f"{installed}:{ROOT}", "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(run, capture_output=True, text=True, env=paths)
-    assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout
+    process = subprocess.run(run, capture_output=True, text=True, env=paths)
+    assert process.returncode == 0 and "3 passed" in process.stdout, process.stdout
 
 
 @pytest.mark.slow

@@ -88,10 +88,10 @@ def test_build_goes_on_after_a_kill(capsys, library, tmp_path):
         time.sleep(0.05)
     started.send_signal(signal.SIGKILL)
     started.wait()
-    before = trials.read_text().splitlines()
-    assert before and run(capsys, *argv)[0] == 0
+    old_text = trials.read_text().splitlines()
+    assert old_text and run(capsys, *argv)[0] == 0
     after = trials.read_text().splitlines()
-    assert after[: len(before) - 1] == before[:-1]
+    assert after[: len(old_text) - 1] == old_text[:-1]
     edits = [json.dumps(json.loads(line)["edit"]) for line in after]
     stored = StoredInstances(output)
     assert len(set(edits)) == len(edits) and sum(map(stored.len, stored.splits)) == 4

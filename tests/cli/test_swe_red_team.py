@@ -100,9 +100,9 @@ def test_it_goes_on_after_a_kill(capsys, folder, tmp_path):
         time.sleep(0.05)
     started.send_signal(signal.SIGKILL)
     started.wait()
-    before = out.read_text().splitlines()
-    assert len(before) > 2 and run(capsys, *argv)[0] in (0, 1)
+    old_text = out.read_text().splitlines()
+    assert len(old_text) > 2 and run(capsys, *argv)[0] in (0, 1)
     after = out.read_text().splitlines()
-    assert after[: len(before) - 1] == before[:-1]
+    assert after[: len(old_text) - 1] == old_text[:-1]
     names = [json.loads(line)["exploit"] for line in after[1:]]
     assert len(set(names)) == len(names) == 11

@@ -81,7 +81,9 @@ def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> lis
         rows = [[e.index, e.actions, e.turns] for e in _play_episodes(env, env_id, hostile)]
         write_atomically(file, json.dumps(rows).encode())
     return [
-        Episode(index, tuple(actions), tuple((text, reward, done) for text, reward, done in turns))
+        Episode(
+            index, tuple(actions), tuple((text, reward, is_done) for text, reward, is_done in turns)
+        )
         for index, actions, turns in json.loads(file.read_bytes())
     ]
 
@@ -138,6 +140,7 @@ def play(
 def digest(turns: Sequence[Sequence[Turn]]) -> str:
     """Return one hash of observations, rewards and ends; rewards count to the last bit."""
     plain = [
-        [(text, float(reward).hex(), done) for text, reward, done in episode] for episode in turns
+        [(text, float(reward).hex(), is_done) for text, reward, is_done in episode]
+        for episode in turns
     ]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()

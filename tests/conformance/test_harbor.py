@@ -58,10 +58,10 @@ def trials(folder: Path, out: Path, agent: str, *more: str) -> list[dict[str, An
     """Let Harbor run an agent on the tasks of a folder; return what came of each trial."""
     command = [str(Path(sys.executable).with_name("harbor")), "run", "-p", str(folder)]
     command += ["-a", agent, "--env", ENVIRONMENT, "-o", str(out / agent), "-n", "2", *more]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert process.returncode == 0, process.stdout + process.stderr
     results = [json.loads(path.read_text()) for path in (out / agent).glob("*/*/result.json")]
-    assert results, done.stdout
+    assert results, process.stdout
     return results
 
 
@@ -236,8 +236,8 @@ def test_there_is_no_network_and_what_needs_one_is_refused(tmp_path: Path) -> No
     async def look() -> None:
         await environment.start(force_build=False)
         await environment.set_network_policy(OFFLINE)
-        done = await environment.exec("grep -c : /proc/net/dev; cat /proc/net/route | wc -l")
-        assert done.stdout == "1\n1\n"
+        result = await environment.exec("grep -c : /proc/net/dev; cat /proc/net/route | wc -l")
+        assert result.stdout == "1\n1\n"
         await environment.stop(delete=True)
 
     asyncio.run(look())
@@ -256,8 +256,8 @@ def test_memory_is_held(tmp_path: Path) -> None:
 
     async def fill() -> None:
         await environment.start(force_build=False)
-        done = await environment.exec("python3 -c 'x = bytearray(1 << 30)'; echo $?")
-        assert (done.stdout or "").strip().splitlines()[-1] != "0"
+        result = await environment.exec("python3 -c 'x = bytearray(1 << 30)'; echo $?")
+        assert (result.stdout or "").strip().splitlines()[-1] != "0"
         await environment.stop(delete=True)
 
     asyncio.run(fill())

@@ -270,9 +270,9 @@ def test_an_idle_session_is_closed() -> None:
 
 def test_who_has_no_token_does_nothing() -> None:
     with served(ToyEnv, TOKEN) as url:
-        for wrong in ("", "another"):
+        for bad_input in ("", "another"):
             with pytest.raises(Exception, match="403"):
-                connect(url, wrong).connect()
+                connect(url, bad_input).connect()
         with pytest.raises(HTTPError, match="401") as caught:
             ask(url, "reset", seed=0)
         caught.value.close()
@@ -316,9 +316,9 @@ def command(*arguments: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
 
 def validate(*arguments: str) -> str:
     tool = Path(sys.executable).with_name("openenv")
-    done = subprocess.run([tool, "validate", *arguments], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    process = subprocess.run([tool, "validate", *arguments], capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout
+    return process.stdout
 
 
 @pytest.mark.slow

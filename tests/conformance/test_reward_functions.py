@@ -218,7 +218,7 @@ def test_rubrics() -> None:
     async def exact(completion: Any, answer: Any) -> float:
         return float(completion[-1]["content"] == f"answer[{answer}]")
 
-    def asks(prompt: Any, completion: Any, info: Any, kind: Any, **rest: Any) -> float:
+    def asks(prompt: Any, completion: Any, info: Any, kind: Any, **kwargs: Any) -> float:
         return len(prompt[0]["content"]) + len(completion) + 0.5 * (info["kind"] == kind)
 
     rubric = vf.Rubric(funcs=[exact, asks], weights=[1.0, 1.0])

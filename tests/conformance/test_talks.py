@@ -34,9 +34,9 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
                 turn: Any = env.step(action)
                 text = right[0] if turn["done"] else turn["observations"][0]["content"]
                 skyrl[-1].append((_match_observation(text, right), turn["reward"], turn["done"]))
-                observations, rewards, done, _ = envs.step([action])
+                observations, rewards, is_done, _ = envs.step([action])
                 reward = right[1] if rewards[0] == np.float32(right[1]) else float(rewards[0])
-                verl[-1].append((observations["anchor"][0], reward, bool(done[0])))
+                verl[-1].append((observations["anchor"][0], reward, bool(is_done[0])))
     right_digest = digest([episode.turns for episode in expected])
     assert digest(skyrl) == right_digest
     assert digest(verl) == right_digest

@@ -37,7 +37,10 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
             text = tools[request["name"]](**request["arguments"])
             turns.append((text, env.get_reward(), "The episode is over" in text))
         transcripts.append(
-            [_plain(turn, right) for turn, right in zip(turns, episode.turns, strict=True)]
+            [
+                _plain(turn, expected_turn)
+                for turn, expected_turn in zip(turns, episode.turns, strict=True)
+            ]
         )
     assert digest(transcripts) == digest([_summed(episode.turns) for episode in expected])
 

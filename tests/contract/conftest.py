@@ -125,14 +125,14 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every attempt to reach another machine fail; local (UNIX) sockets stay."""
 
     def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
-        def connect(self: socket.socket, address: Any, *rest: Any) -> Any:
+        def connect(self: socket.socket, address: Any, *args: Any) -> Any:
             if self.family != getattr(socket, "AF_UNIX", None):
                 raise AssertionError(f"the environment tried to reach {address!r}")
-            return method(self, address, *rest)
+            return method(self, address, *args)
 
         return connect
 
-    def resolve(host: Any, *rest: Any, **more: Any) -> Any:
+    def resolve(host: Any, *args: Any, **more: Any) -> Any:
         raise AssertionError(f"the environment tried to look up {host!r}")
 
     for name in ("connect", "connect_ex"):

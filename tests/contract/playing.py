@@ -63,11 +63,11 @@ def play(env: TextEnv, choose: Any, steps: int, seed: int = 7) -> list[Any]:
 
 def finish(env: TextEnv, policy: Any, observation: str, info: dict[str, Any]) -> dict[str, Any]:
     """Play the running episode to its end; returns the last info."""
-    done = False
-    while not done:
+    is_done = False
+    while not is_done:
         action = policy.act(observation, info)
         observation, _, terminated, truncated, info = env.step(action)
-        done = terminated or truncated
+        is_done = terminated or truncated
     return info
 
 

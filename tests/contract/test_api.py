@@ -229,12 +229,12 @@ def test_render(make: Make) -> None:
 
 def test_the_spec_survives_copies(env_id: str) -> None:
     spec = gymnasium.spec(env_id)
-    for other in (
+    for copied in (
         pickle.loads(pickle.dumps(spec)),
         copy.deepcopy(spec),
         gymnasium.envs.registration.EnvSpec.from_json(spec.to_json()),
     ):
-        env = gymnasium.make(other)
+        env = gymnasium.make(copied)
         env.reset(seed=0)
         env.close()
 

@@ -55,16 +55,16 @@ def test_the_expert_ends_in_as_many_turns_as_it_says(configuration, request):
         reason = "TextWorld's policy of a game with several ingredients may grow shorter on the way"
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
     for solution in solutions(configuration):
-        left = solution.begin["oracle_turns"]
-        assert left is not None and left >= 1
+        turns_left = solution.begin["oracle_turns"]
+        assert turns_left is not None and turns_left >= 1
         # The length of a task is that of a plan which solves it.
-        assert configuration.fallible or left == solution.planned
+        assert configuration.fallible or turns_left == solution.planned
         for action, info in zip(solution.actions, solution.infos, strict=True):
             assert action is not None, info
             assert info["action_valid"], action
-            left -= 1
-            assert info["oracle_turns"] == left, action
-        assert left == 0 and solution.end["stop_reason"] in ("success", "failure", "answer")
+            turns_left -= 1
+            assert info["oracle_turns"] == turns_left, action
+        assert turns_left == 0 and solution.end["stop_reason"] in ("success", "failure", "answer")
         assert configuration.fallible or (solution.end["success"] and solution.end["score"] == 1.0)
 
 
@@ -74,8 +74,8 @@ def test_sparse_rewards_are_success(configuration):
     env = configuration.make(reward="sparse", horizon=LONG)
     rng = random.Random(1)
     for info in episodes(configuration, env):
-        done, wandering = False, 3
-        while not done:
+        is_done, wandering = False, 3
+        while not is_done:
             action = env.demonstrator_action()
             if wandering and not configuration.original:
                 action, wandering = rng.choice(info["admissible_actions"]), wandering - 1
@@ -83,7 +83,7 @@ def test_sparse_rewards_are_success(configuration):
                 action = rng.choice(info["admissible_actions"])
             _, reward, terminated, truncated, info = env.step(action)
             assert reward == sum(info["reward_terms"].values()) == float(info["success"])
-            done = terminated or truncated
+            is_done = terminated or truncated
     env.close()
 
 
@@ -142,10 +142,10 @@ def test_every_admissible_action_can_be_typed(configuration, grammar):
     plain.close()
 
 
-def _are_understood(env: TextEnv, plain: TextEnv, info: dict[str, Any], most: int) -> None:
+def _are_understood(env: TextEnv, plain: TextEnv, info: dict[str, Any], limit: int) -> None:
     """Try actions on offer, each from this state."""
     offered = info["admissible_actions"]
-    sample = random.Random(str(info["state_key"])).sample(offered, min(most, len(offered)))
+    sample = random.Random(str(info["state_key"])).sample(offered, min(limit, len(offered)))
     start, plain_start = env.snapshot(), plain.snapshot()
     for action in sample:
         env.restore(start)

@@ -53,12 +53,12 @@ def go_on(env: TextEnv, rng: random.Random, info: dict[str, Any]) -> list[Any]:
     """Play to the end of the episode, then one more seedless episode."""
     log: list[Any] = []
     for _ in range(2):
-        done = False
-        while not done and len(log) < 40:
+        is_done = False
+        while not is_done and len(log) < 40:
             result = env.step(admissible_action(rng, env, info))
             log.append(copy.deepcopy(result))
-            done, info = result[2] or result[3], result[4]
-        if not done:
+            is_done, info = result[2] or result[3], result[4]
+        if not is_done:
             return log
         log.append(copy.deepcopy(env.reset()))
         info = log[-1][1]
@@ -85,9 +85,9 @@ def test_a_snapshot_goes_on_like_the_original(make: Make) -> None:
     snapshot = pickle.loads(pickle.dumps(env.snapshot()))
     later, latest = copy.deepcopy(rng), copy.deepcopy(info)
     expected = go_on(env, rng, info)
-    for other in (env, make()):
-        other.restore(snapshot)
-        assert go_on(other, copy.deepcopy(later), copy.deepcopy(latest)) == expected
+    for copied in (env, make()):
+        copied.restore(snapshot)
+        assert go_on(copied, copy.deepcopy(later), copy.deepcopy(latest)) == expected
 
 
 def test_an_ended_episode_can_be_left_by_a_snapshot(env: TextEnv) -> None:
@@ -106,11 +106,11 @@ def test_episodes_replay_exactly(env_id: str, tmp_path: Path, choose: Any) -> No
     rng = random.Random(2)
     for seed, options in ((0, {}), (None, {"horizon": 6}), (1, {"split": "test", "index": 3})):
         _, info = recorder.reset(seed=seed, options=options)
-        done = False
-        while not done:
+        is_done = False
+        while not is_done:
             action = choose(rng, recorder.unwrapped, info)
             _, _, terminated, truncated, info = recorder.step(action)
-            done = terminated or truncated
+            is_done = terminated or truncated
     recorder.close()
     episodes = list(read_episodes(path))
     assert len(episodes) == 3

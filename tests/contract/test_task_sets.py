@@ -32,9 +32,9 @@ for env_id in sys.argv[1:]:
 """
 
 
-def indices(size: int, most: int = MANY) -> range:
+def indices(size: int, limit: int = MANY) -> range:
     """Return about so many indices at most, spread over the split."""
-    return range(0, size, max(1, size // most))
+    return range(0, size, max(1, size // limit))
 
 
 def test_splits(env: TextEnv) -> None:

@@ -503,12 +503,12 @@ def test_a_negative_weight_makes_a_cost_of_what_a_hook_counts() -> None:
 def test_hooks_know_the_end() -> None:
     env = ToyEnv(reward_hooks=[Spy()])
     observation, info = env.reset(options=PRESS_RED)
-    done = False
-    while not done:
+    is_done = False
+    while not is_done:
         observation, reward, terminated, truncated, info = env.step(
             env.oracle().act(observation, info)
         )
-        done = terminated or truncated
+        is_done = terminated or truncated
     last = spy_of(env).contexts[-1]
     assert last.done and last.success and last.terms["task"] == 1.0
     assert last.after.potential == 1.0 and reward == 1.0 + info["reward_terms"]["spy"]
@@ -523,11 +523,11 @@ def test_a_snapshot_keeps_hooks_turn_score_and_generator() -> None:
     env.step(env.oracle().act(observation, info))
     snapshot = pickle.loads(pickle.dumps(env.snapshot()))
     expected = [env.step("press red"), env.step("press gold")], env.reset()
-    for other in (env, ToyEnv(reward_hooks=[Spy()])):
-        if other is not env:
-            other.reset(seed=0)
-        other.restore(snapshot)
-        assert ([other.step("press red"), other.step("press gold")], other.reset()) == expected
+    for copied in (env, ToyEnv(reward_hooks=[Spy()])):
+        if copied is not env:
+            copied.reset(seed=0)
+        copied.restore(snapshot)
+        assert ([copied.step("press red"), copied.step("press gold")], copied.reset()) == expected
 
 
 def test_a_snapshot_of_an_ended_episode_stays_ended() -> None:

@@ -75,9 +75,9 @@ def test_a_snapshot_fits_where_the_arguments_are_equal() -> None:
         pickle.loads(pickle.dumps(env)),
         by_name.unwrapped,
     ]
-    for other in copies:
-        other.restore(state)
-        assert play_on(other) == expected
+    for copied in copies:
+        copied.restore(state)
+        assert play_on(copied) == expected
     views = ToyEnv(
         horizon=20, split="test", expose_oracle=True, render_mode="ansi",
         reward_hooks=[TurnCost(0.25), Progressive()],
@@ -100,10 +100,10 @@ def test_a_snapshot_of_another_configuration_is_refused(env_id: str) -> None:
             if i == j:
                 env.restore(state)
                 continue
-            before = pickle.dumps(env.snapshot())
+            snapshot = pickle.dumps(env.snapshot())
             with pytest.raises(ConfigurationError, match="same arguments"):
                 env.restore(state)
-            assert pickle.dumps(env.snapshot()) == before
+            assert pickle.dumps(env.snapshot()) == snapshot
 
 
 def test_hooks_of_a_snapshot_never_replace_others() -> None:

@@ -71,8 +71,8 @@ def test_the_right_option_by_place_letter_or_text() -> None:
     for answer in (2, "C", "c", "(C)", "C)", "none of these", "None of these"):
         assert right_option(answer, OPTIONS) == 2
     assert right_option("3", OPTIONS) == 0  # the text of the first, and no place
-    for wrong in (3, -1, True, "D", "5", None, "", 1.0, [2]):
+    for bad_input in (3, -1, True, "D", "5", None, "", 1.0, [2]):
         with pytest.raises(ValueError, match="letter, the place"):
-            right_option(wrong, OPTIONS)
+            right_option(bad_input, OPTIONS)
     with pytest.raises(ValueError):
         right_option("4", ("4", "4"))

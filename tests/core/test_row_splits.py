@@ -66,8 +66,8 @@ def test_names_of_splits() -> None:
         "valid",
         "test",
     ]
-    for wrong in ("dawn", 3, ["test"], True):
+    for bad_input in ("dawn", 3, ["test"], True):
         with pytest.raises(ValueError, match="expected a split among train, valid, test, dev"):
-            named_split(wrong)
+            named_split(bad_input)
     files = ("train.jsonl", "x/dev.json", "standard.jsonl.gz", "mine.jsonl", "train")
     assert [file_split(Path(file)) for file in files] == ["train", "valid", "test", None, "train"]

@@ -44,8 +44,8 @@ def test_samples_are_short_members_and_follow_the_seed() -> None:
 
 def test_equality_and_copies() -> None:
     space = UnicodeText(10, min_length=2)
-    for other in (UnicodeText(10, min_length=2), copy.deepcopy(space)):
-        assert other == space and hash(other) == hash(space)
+    for copied in (UnicodeText(10, min_length=2), copy.deepcopy(space)):
+        assert copied == space and hash(copied) == hash(space)
     assert pickle.loads(pickle.dumps(space)) == space
     assert space != UnicodeText(10) and space != UnicodeText(11, min_length=2)
     assert space != gymnasium.spaces.Text(10, min_length=2)

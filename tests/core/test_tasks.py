@@ -86,9 +86,9 @@ def test_what_does_not_exist_is_named() -> None:
 def test_tasks_stand_once_and_where_they_say() -> None:
     with pytest.raises(ConfigurationError, match="id twice"):
         tiny(test=[Task("train-0", "test", 0, "", {})])
-    for wrong in (Task("x", "train", 0, "", {}), Task("x", "test", 1, "", {})):
+    for bad_input in (Task("x", "train", 0, "", {}), Task("x", "test", 1, "", {})):
         with pytest.raises(ConfigurationError, match="'x'"):
-            tiny(test=[wrong])
+            tiny(test=[bad_input])
 
 
 def test_draws_follow_the_generator_and_cover_the_split() -> None:
@@ -142,7 +142,7 @@ def test_what_cannot_be_a_place_or_a_seed_is_refused_in_words() -> None:
     for index in ("0", 1.5, True):
         with pytest.raises(ConfigurationError, match="index of a task to be an integer"):
             tasks.task("train", index)  # type: ignore[arg-type]
-    for wrong in (
+    for bad_input in (
         {"seed": -1},
         {"seed": "0"},
         {"seed": 1.0},
@@ -150,7 +150,7 @@ def test_what_cannot_be_a_place_or_a_seed_is_refused_in_words() -> None:
         {"num_tasks": "all"},
     ):
         with pytest.raises(ConfigurationError, match=r"an integer|at least 0"):
-            tasks.panel("train", **{"num_tasks": 2, **wrong})  # type: ignore[arg-type]
+            tasks.panel("train", **{"num_tasks": 2, **bad_input})  # type: ignore[arg-type]
     assert tasks.task("train", np.int64(2)).index == 2
     assert tasks.panel("train", np.int64(2), seed=np.int64(3)) == tasks.panel("train", 2, seed=3)
 
@@ -290,10 +290,10 @@ def test_numbered_tasks_travel_without_what_they_remember() -> None:
     tasks = Sums(ordered=True)
     expected = [tasks.task("train", index) for index in range(30)]
     tasks.problems_made.clear()
-    for other in (copy.deepcopy(tasks), pickle.loads(pickle.dumps(tasks))):
-        assert other.problems_made == []
-        assert [other.task("train", index) for index in range(30)] == expected
-        assert len(other.problems_made) == 30
+    for copied in (copy.deepcopy(tasks), pickle.loads(pickle.dumps(tasks))):
+        assert copied.problems_made == []
+        assert [copied.task("train", index) for index in range(30)] == expected
+        assert len(copied.problems_made) == 30
     assert len(pickle.dumps(tasks)) < 700
 
 

@@ -72,9 +72,9 @@ def test_it_goes_on_from_where_somebody_else_has_led_it(name: str) -> None:
             actions = sorted(a for a in info["admissible_actions"] if not a.startswith("eat"))
             info = env.step(actions[(7 * number) % len(actions)])[-1]
         while not info["stop_reason"]:
-            left = info["oracle_turns"]
+            turns_left = info["oracle_turns"]
             info = env.step(str(env.demonstrator_action()))[-1]
-            assert info["oracle_turns"] == left - 1
+            assert info["oracle_turns"] == turns_left - 1
         assert info["success"]
 
 

@@ -70,11 +70,11 @@ def test_an_environment_that_always_raises_ends_the_evaluation() -> None:
             evaluate("oracle", RAISING_ID, num_tasks=n, env_kwargs={"where": "reset", "period": 1})
 
 
-def full_after(most: int) -> Any:
+def full_after(limit: int) -> Any:
     """An endpoint that is right until a conversation has more messages than its model can read."""
 
     def answer(body: dict[str, Any], number: int) -> Any:
-        if len(body["messages"]) > most:
+        if len(body["messages"]) > limit:
             return refusal("too long", code="context_length_exceeded")
         return completion(f"press {body['messages'][-1]['content'].split()[-1]}")
 

@@ -210,14 +210,14 @@ try:
 except DependencyNotInstalled as error:
     print(error)
 """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "model")],
         capture_output=True, text=True, cwd=ROOT,
         env={**__import__("os").environ, "PYTHONPATH": f"{tmp_path / 'site'}:{ROOT}"},
     )  # fmt: skip
-    assert "run:... (the folder of a run of agentgym train" in done.stdout, done.stderr
-    assert "hf:... (a folder, GGUF file or hub id of a causal language model" in done.stdout
-    assert 'pip install -e ".[train]"' in done.stdout
+    assert "run:... (the folder of a run of agentgym train" in process.stdout, process.stderr
+    assert "hf:... (a folder, GGUF file or hub id of a causal language model" in process.stdout
+    assert 'pip install -e ".[train]"' in process.stdout
 
 
 def test_a_policy_may_end_its_episode_as_it_stands(env: Any) -> None:

@@ -156,13 +156,13 @@ def test_its_clients_play_the_task_that_they_name(client: str, index: int) -> No
         remote = make(url)
         text, info = local.reset(seed=0, options={"index": index})
         assert remote.reset(index) == text
-        done = False
-        while not done:
+        is_done = False
+        while not is_done:
             action = local.oracle_action()
             assert action is not None
             text, reward, terminated, truncated, info = local.step(action)
-            done = terminated or truncated
-            assert remote.step(action) == (text, reward, done)
+            is_done = terminated or truncated
+            assert remote.step(action) == (text, reward, is_done)
             if client in ("alfworld", "babyai", "sciworld", "maze", "textcraft"):
                 assert remote.actions == info["admissible_actions"]
         assert reward == 1.0

@@ -261,9 +261,9 @@ def test_no_page_of_another_site_plays_where_no_token_is_asked_for() -> None:
 
 def test_who_has_no_token_does_nothing() -> None:
     with served(ToyEnv, TOKEN) as (url, envs):
-        for wrong in ("", "another"):
+        for bad_input in ("", "another"):
             with pytest.raises(HTTPError, match="401") as caught:
-                ask(url, "createEnv", token=wrong)
+                ask(url, "createEnv", token=bad_input)
             caught.value.close()
         assert len(envs) == 0
         assert ask(url, "createEnv", token=TOKEN)["env_idx"] > 0

@@ -48,8 +48,8 @@ def test_the_gold_path_solves_a_task_and_its_rewards_are_the_score(env: TextEnv)
 def test_what_is_not_understood_is_invalid_and_the_splits_are_the_peers(env: TextEnv) -> None:
     env.reset(options={"split": "train", "index": 1})
     for text in ("qqq no such action", "\ud800\x00", "look " * 2000):
-        observation, reward, done, _, info = env.step(text)
-        assert not info["action_valid"] and reward == 0.0 and not done and observation
+        observation, reward, is_done, _, info = env.step(text)
+        assert not info["action_valid"] and reward == 0.0 and not is_done and observation
     split_of: dict[Any, str] = {}
     for split in ("train", "valid", "test"):
         for task in env.tasks.iterate(split):

@@ -37,9 +37,9 @@ def test_an_expert_earns_the_same(env_id: str) -> None:
                 action = local.oracle_action()
                 observation, reward, terminated, truncated, info = local.step(action)
                 turn = env.step(action)
-                done = turn["done"]
-                assert (turn["reward"], done) == (reward, terminated or truncated)
-                messages = messages if done else turn["observations"]
+                is_done = turn["done"]
+                assert (turn["reward"], is_done) == (reward, terminated or truncated)
+                messages = messages if is_done else turn["observations"]
             assert env.get_metrics() == {
                 "success": 1.0, "score": info["score"], "turns": info["turn"]
             }  # fmt: skip

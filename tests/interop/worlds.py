@@ -22,7 +22,7 @@ class Counting(World):
         return f"at 0 of game {task.content['seed']}"
 
     def step(self, text: str) -> WorldTurn:
-        wrong: dict[str, Any] = {
+        bad_inputs: dict[str, Any] = {
             "nan": float("nan"), "inf": float("inf"), "huge": 10**400, "word": "1", "none": None
         }  # fmt: skip
         if self._jammed:
@@ -30,8 +30,8 @@ class Counting(World):
         if text == "jam":
             self._jammed = True
             return WorldTurn("it clicks")
-        if text in wrong:
-            return WorldTurn("hm", wrong[text])
+        if text in bad_inputs:
+            return WorldTurn("hm", bad_inputs[text])
         if text == "bytes":
             return WorldTurn(b"no text")  # type: ignore[arg-type]
         if text == "long":

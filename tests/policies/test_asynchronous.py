@@ -72,8 +72,8 @@ def test_what_the_policy_offers_is_offered(loop: EventLoop) -> None:
         inspect.getattr_static(player, name)  # so protocols look from Python 3.12 on
     GuardedPolicy(player, loop).seed(4)
     assert policy.seeds == [4] and player.facts() == {"model": "whole"}
-    for other in (player.copy(), player.with_prompt(None, {})):
-        assert isinstance(other, AsyncPlayer) and other.act("", {}) == "press red"
+    for copied in (player.copy(), player.with_prompt(None, {})):
+        assert isinstance(copied, AsyncPlayer) and copied.act("", {}) == "press red"
 
 
 def test_what_the_policy_does_not_offer_is_not(loop: EventLoop) -> None:

@@ -159,9 +159,9 @@ def test_a_script_may_change_around_its_policy(tmp_path: Path) -> None:
     def run(body: str, more: str = "") -> str:
         (tmp_path / "script.py").write_text(SCRIPT.format(body=body) + more)
         command = [sys.executable, str(tmp_path / "script.py")]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        process = subprocess.run(command, capture_output=True, text=True)
+        assert process.returncode == 0, process.stderr
+        return process.stdout
 
     first = run("1")
     assert run("1", "\nn = 20\n") == first, "each process has hashes of its own"

@@ -67,8 +67,10 @@ def test_a_pickle_holds_the_path_and_another_process_reads_the_same(tmp_path: Pa
     data = pickle.dumps(store)
     assert len(data) < 300
     code = f"import pickle; s = pickle.loads({data!r}); print(len(s), ascii(s[299].text))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f"300 {EXAMPLES[2].text!a}\n"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == f"300 {EXAMPLES[2].text!a}\n"
 
 
 def test_a_closed_store_says_so(tmp_path: Path) -> None:

@@ -306,8 +306,8 @@ with open_sandbox(SandboxConfig(), "namespace") as box:
 
 
 def test_a_fork_opens_boxes_with_a_server_of_its_own() -> None:
-    done = subprocess.run([sys.executable, "-c", FORKED_OWNER], capture_output=True, text=True)
-    assert done.stdout == "child\nparent\n" and done.stderr == ""
+    process = subprocess.run([sys.executable, "-c", FORKED_OWNER], capture_output=True, text=True)
+    assert process.stdout == "child\nparent\n" and process.stderr == ""
 
 
 HIDDEN = """
@@ -344,10 +344,10 @@ except SandboxLost as error: print(error)
 
 def test_a_process_that_may_open_no_more_files_says_so() -> None:
     limit = [sys.executable, "-c", NO_MORE]
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", *limit], capture_output=True
     )
-    assert b"Too many open files" in done.stdout, done.stderr
+    assert b"Too many open files" in process.stdout, process.stderr
 
 
 def test_doors_of_the_kernel_that_belong_to_no_namespace_are_closed() -> None:

@@ -85,8 +85,8 @@ def test_what_a_command_inherits(old: bool, tmp_path: Path) -> None:
 
 def test_it_ends_when_nobody_is_there() -> None:
     command = [sys.executable, "-I", "-S", pid1.__file__]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    process = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    assert (process.returncode, process.stdout, process.stderr) == (0, b"", b"")
 
 
 @given(st.lists(st.binary(max_size=40)), st.integers(0, 50))

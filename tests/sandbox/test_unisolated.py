@@ -57,10 +57,10 @@ def test_the_folders_of_a_killed_owner_are_removed_at_the_next_start(plain: Sand
         "box = open_sandbox(SandboxConfig(trusted=True), 'subprocess').start()\n"
         "print(box.exec('pwd').text, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], stdout=subprocess.PIPE, text=True
     )
-    folder = Path(done.stdout.strip()).parent
+    folder = Path(process.stdout.strip()).parent
     assert folder.is_dir()
     with plain:
         assert not folder.exists()
@@ -72,8 +72,8 @@ def test_a_box_that_nobody_closed_is_closed_at_the_end(tmp_path: Path) -> None:
         "box = open_sandbox(SandboxConfig(trusted=True), 'subprocess').start()\n"
         "print(box.exec('pwd').text)"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], stdout=subprocess.PIPE, text=True
     )
-    assert done.returncode == 0
-    assert not Path(done.stdout.strip()).parent.exists()
+    assert process.returncode == 0
+    assert not Path(process.stdout.strip()).parent.exists()

@@ -203,9 +203,9 @@ assert folder == cache_folder()
 print(folder)
 """
     env = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert Path(done.stdout.strip()).is_relative_to(tmp_path)
+    process = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    assert Path(process.stdout.strip()).is_relative_to(tmp_path)
 
 
 def test_a_folder_that_belongs_to_somebody_else_is_not_used(tmp_path, monkeypatch):

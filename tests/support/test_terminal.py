@@ -60,12 +60,12 @@ def test_what_acts_is_named_and_the_rest_stays(text: str, expected: str) -> None
 
 
 @given(st.text(st.characters()), st.integers(10, 40) | st.none())
-def test_nothing_acts_and_nothing_is_endless(text: str, most: int | None) -> None:
-    output = printable(text, most)
-    assert most is None or len(output) <= most
+def test_nothing_acts_and_nothing_is_endless(text: str, limit: int | None) -> None:
+    output = printable(text, limit)
+    assert limit is None or len(output) <= limit
     acting = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert {c for c in output if unicodedata.category(c) in acting} <= {*"\n\t\u200c\u200d"}
-    assert printable(output, most) == output
+    assert printable(output, limit) == output
 
 
 def test_a_long_text_keeps_both_ends() -> None:

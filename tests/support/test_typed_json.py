@@ -101,12 +101,12 @@ def test_a_person_can_misspell_no_key() -> None:
 
 
 def test_a_file_full_of_errors_takes_no_memory_for_each() -> None:
-    wrong: list[dict[str, Any]] = [
+    bad_inputs: list[dict[str, Any]] = [
         {"parts": dict.fromkeys("abcdef", "x")},
         {"leaves": [{}] * 9},
         {"leaves": [{"size": 1, "names": [1] * 9}]},
     ]
-    for change in wrong:
+    for change in bad_inputs:
         with pytest.raises(ValidationError) as caught:
             _validator(Tree).validate_python({**WHOLE, **change})
         assert caught.value.error_count() == 1

@@ -80,10 +80,10 @@ SETTINGS = 32
 """Combinations that are tried."""
 
 
-def drawn(number: int, most: int) -> dict[str, Any]:
+def drawn(number: int, limit: int) -> dict[str, Any]:
     """A few settings, decided by a number."""
     rng = random.Random(number)
-    names = rng.sample(sorted(CHOICES), rng.randint(1, most))
+    names = rng.sample(sorted(CHOICES), rng.randint(1, limit))
     return {name: rng.choice(CHOICES[name]) for name in names}
 
 

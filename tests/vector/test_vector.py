@@ -489,14 +489,14 @@ def test_a_script_without_a_main_guard_may_use_processes(tmp_path: Path) -> None
         "envs = TextVectorEnv.make(lambda: Mine(), 2, backend='process', workers=1)\n"
         "print(envs.reset_slots([1])[0][1]['admissible_actions'])\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, script],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert done.stdout == "['mine']\n", done.stderr
+    assert process.stdout == "['mine']\n", process.stderr
 
 
 # -- the Gymnasium face ----------------------------------------------------------------------------

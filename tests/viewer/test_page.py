@@ -390,9 +390,9 @@ def test_what_is_not_ours_is_not_overwritten(tmp_path: Path, capsys: Any) -> Non
     report.write_text("<p>a report</p>")
     code, _, err = run_view(capsys, str(path))
     assert code == 2 and "--out" in err and report.read_text() == "<p>a report</p>"
-    before = path.read_bytes()
+    old_text = path.read_bytes()
     code, _, err = run_view(capsys, str(path), "--out", str(path))
-    assert code == 2 and "another file" in err and path.read_bytes() == before
+    assert code == 2 and "another file" in err and path.read_bytes() == old_text
 
 
 @pytest.mark.parametrize("argv", [(), ("a", "b", "c"), ("gone",), ("one", "--max-episodes", "0")])

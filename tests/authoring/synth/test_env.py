@@ -84,12 +84,12 @@ def test_what_is_hidden_is_not_told_by_what_is_offered() -> None:
         key = str([env.task.content["entities"], facts])
         offers.setdefault(key, set()).add(tuple(sorted(info["admissible_actions"])))
         grants = [action for action in info["admissible_actions"] if action.startswith("open ")]
-        before = info["state_key"]
+        old_key = info["state_key"]
         for grant in grants[:1]:
             observation, _, _, _, info = env.step(grant)
             refusal = observation == "That account has not the role that the folder needs."
             refused += refusal
-            assert info["action_valid"] and (info["state_key"] == before) == refusal
+            assert info["action_valid"] and (info["state_key"] == old_key) == refusal
     assert all(len(actions) == 1 for actions in offers.values()) and refused > 5
 
 
@@ -126,9 +126,9 @@ def test_turns_choose_a_level_and_tasks_know_their_set() -> None:
     assert {env.tasks.oracle_turns(env.tasks.task("test", n)) for n in range(8)} == {4}
     assert env.tasks.task("test", 0).id == "synth/warehouse-4to4/test/0"
     assert opened("warehouse", sizes={"test": 7}).tasks.len("test") == 7
-    for wrong in ({"turns": 99}, {"sizes": {"dev": 3}}, {"sizes": {"test": 0}}):
-        with pytest.raises(ValueError, match=f"expected .*{next(iter(wrong))}"):
-            opened("warehouse", **wrong)
+    for bad_input in ({"turns": 99}, {"sizes": {"dev": 3}}, {"sizes": {"test": 0}}):
+        with pytest.raises(ValueError, match=f"expected .*{next(iter(bad_input))}"):
+            opened("warehouse", **bad_input)
 
 
 def test_the_command_checks_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

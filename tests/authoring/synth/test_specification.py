@@ -72,9 +72,9 @@ def test_facts_of_facts_and_the_way_that_a_person_takes(tmp_path: Path) -> None:
     env = make(str(write_file(tmp_path, LAMPS)), turns=[2, 4])
     _, info = env.reset(seed=0, options={"split": "test", "index": 0})
     while not info["stop_reason"]:
-        left, reward = info["oracle_turns"], 0.0
+        turns_left, reward = info["oracle_turns"], 0.0
         observation, reward, _, _, info = env.step(str(env.oracle_action()))
-        assert info["oracle_turns"] == left - 1
+        assert info["oracle_turns"] == turns_left - 1
     assert observation.endswith(" is lit.") and reward == 1.0 and info["success"]
 
 

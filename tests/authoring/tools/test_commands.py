@@ -65,9 +65,9 @@ def test_tools_are_trained_on(tmp_path: Path) -> None:
         "eval__valid_tasks": 2,
     }  # fmt: skip
     name = f"tests.authoring.tools.sums:{SUMS_ID}"
-    done = toy_runs.run_command(toy_runs.arguments(tmp_path / "run", env=name, **settings))
-    assert done.returncode == 0, done.stderr
-    assert "oracle" in done.stderr and (tmp_path / "run" / "summary.json").exists()
+    process = toy_runs.run_command(toy_runs.arguments(tmp_path / "run", env=name, **settings))
+    assert process.returncode == 0, process.stderr
+    assert "oracle" in process.stderr and (tmp_path / "run" / "summary.json").exists()
 
 
 @pytest.mark.slow

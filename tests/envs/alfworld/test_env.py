@@ -188,8 +188,8 @@ def test_the_command_evaluates_a_pack_by_its_split(tmp_path: Any) -> None:
     pack = write_pack(tmp_path / "valid_seen.json.gz", games(4))
     command = [sys.executable, "-m", "agentgym", "eval", "alfworld", "--policy", "oracle"]
     command += ["--num-tasks", "4", "--split", "valid_seen", "--env-kwargs", f"data={pack}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "1.000" in done.stdout, done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0 and "1.000" in process.stdout, process.stderr
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_checked_pack_is_not_checked_again(tmp_path: Any, monkeypatch: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("bad_input", "message"),
     [
         ({"engine": "unity"}, "engine to be one of"),
         ({"reward": "huge"}, "reward to be one of"),
@@ -257,9 +257,9 @@ def test_a_checked_pack_is_not_checked_again(tmp_path: Any, monkeypatch: Any) ->
         ({"hidden": "yes"}, "hidden to be True, False or None"),
     ],
 )
-def test_wrong_arguments_are_named(wrong: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_are_named(bad_input: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        make(**wrong)
+        make(**bad_input)
 
 
 def test_a_fork_of_another_engine_or_expert_is_refused_and_changes_nothing() -> None:
@@ -269,15 +269,15 @@ def test_a_fork_of_another_engine_or_expert_is_refused_and_changes_nothing() -> 
     for other in (GameSession("alfworld"), GameSession(expert="searching")):
         with pytest.raises(ConfigurationError, match="engine='native' with expert='oracle'"):
             other.restore(game, active.snapshot())
-    for wrong in (None, (), active.native.state, active.snapshot()._asdict()):
+    for bad_input in (None, (), active.native.state, active.snapshot()._asdict()):
         with pytest.raises(ConfigurationError, match="expected a snapshot"):
-            active.restore(game, wrong)  # type: ignore[arg-type]
-    before = active.snapshot()
+            active.restore(game, bad_input)  # type: ignore[arg-type]
+    snapshot = active.snapshot()
     foreign = GameSession()
     foreign.start(games(2)[1])
     with pytest.raises(ConfigurationError, match="receptacles"):
         active.restore(generate(GeneratorConfig.of("hard"), "train", 0), foreign.snapshot())
-    assert active.snapshot() == before
+    assert active.snapshot() == snapshot
 
 
 class TestTheOriginalEngine:

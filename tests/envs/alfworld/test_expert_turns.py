@@ -45,10 +45,10 @@ def stray(env: ALFWorldEnv, rng: random.Random, steps: int) -> dict[str, Any]:
         action = rng.choice(info["admissible_actions"])
         if info["oracle_turns"] != 1 and rng.random() < 0.3:
             action = env.demonstrator_action()
-        before = env.snapshot()
+        snapshot = env.snapshot()
         _, _, over, _, after = env.step(action)
         if over:
-            env.restore(before)
+            env.restore(snapshot)
         else:
             info = after
     return info
@@ -85,30 +85,30 @@ def test_the_way_from_anywhere_and_from_a_fork(seed: int, expert: str) -> None:
     env = make(difficulty=("easy", "medium", "hard")[seed % 3], expert=expert)
     env.reset(options={"split": "train", "index": seed})
     info = stray(env, rng, rng.randint(1, 25))
-    left = info["oracle_turns"]
+    turns_left = info["oracle_turns"]
     fork = pickle.loads(pickle.dumps(env.snapshot()))
     copies = [make(difficulty=("easy", "medium", "hard")[seed % 3], expert=expert), deepcopy(env)]
     copies[0].restore(fork)
     stray(copies[1], rng, 5)
     copies[1].restore(fork)
-    assert follow(env, left) == left
-    for other in copies:
-        assert follow(other, left) == left
+    assert follow(env, turns_left) == turns_left
+    for copied in copies:
+        assert follow(copied, turns_left) == turns_left
 
 
 def test_looking_about_costs_no_expert_a_turn_and_walking_about_does() -> None:
     env = make(difficulty="medium", expert="searching")
     _, info = env.reset(options={"split": "train", "index": 3})
-    left, away = info["oracle_turns"], env.demonstrator_action()
+    turns_left, away = info["oracle_turns"], env.demonstrator_action()
     for idle in ("look", "inventory", "help", "dance"):
-        assert env.step(idle)[-1]["oracle_turns"] == left
+        assert env.step(idle)[-1]["oracle_turns"] == turns_left
     detours = [a for a in info["admissible_actions"] if a.startswith("go to ") and a != away]
     changed = []
-    for other in detours:
+    for copied in detours:
         fork = env.snapshot()
-        changed.append(env.step(other)[-1]["oracle_turns"])
+        changed.append(env.step(copied)[-1]["oracle_turns"])
         env.restore(fork)
-    assert max(changed) > left
+    assert max(changed) > turns_left
 
 
 @pytest.mark.parametrize("expert", EXPERTS)

@@ -165,9 +165,9 @@ def test_a_game_that_only_the_real_engine_refuses_is_counted(
 def run(*arguments: str) -> tuple[int, dict[str, Any]]:
     """Run the script; return its exit code and what it printed."""
     command = [sys.executable, str(SCRIPT), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout)
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.stdout, process.stderr
+    return process.returncode, json.loads(process.stdout)
 
 
 def test_the_script_plays_a_pack(tmp_path: Path) -> None:

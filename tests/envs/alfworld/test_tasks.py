@@ -169,7 +169,7 @@ def test_sets_travel_without_what_they_keep() -> None:
     tasks.problem(task)
     copies = [pickle.loads(pickle.dumps(tasks)), copy.deepcopy(tasks)]
     assert len(pickle.dumps(tasks)) < 2000
-    assert all(other.task("train", 0) == task for other in copies)
+    assert all(copied.task("train", 0) == task for copied in copies)
 
 
 def test_what_is_kept_is_bounded() -> None:

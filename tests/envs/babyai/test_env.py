@@ -92,10 +92,10 @@ def test_what_does_nothing_says_why_and_costs_a_step() -> None:
     env.reset(options={"split": "test", "index": 0})
     for action, why in (("drop", "you carry nothing"), ("pickup", "nothing to pick up"),
                         ("toggle", "nothing to open or close")):  # fmt: skip
-        before = env.step("no such action")[4]["state_key"]
+        old_key = env.step("no such action")[4]["state_key"]
         observation, reward, _, _, info = env.step(action)
         assert f"Nothing happens: {why}" in observation.replace("there is ", "")
-        assert (reward, info["action_valid"], info["state_key"]) == (0.0, False, before)
+        assert (reward, info["action_valid"], info["state_key"]) == (0.0, False, old_key)
     assert env.session.env.step_count == 3 and len(env.session.actions) == 3
     observation, _, _, _, info = env.step("fly")
     assert "expected one of turn left, turn right" in observation and not info["action_valid"]

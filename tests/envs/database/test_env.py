@@ -46,7 +46,7 @@ def test_any_answer_can_be_compared(given_answer, expected):
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected", "right"),
+    ("answer", "expected", "is_right"),
     [
         ("Ada", ["ada"], True), ("'Ada'", ["Ada"], True), ('["Ada"]', ["Ada"], True),
         ("42.0", ["42"], True), ("42.004", ["42"], True), ("42.1", ["42"], False),
@@ -59,9 +59,9 @@ def test_any_answer_can_be_compared(given_answer, expected):
         ("[" * 5000 + "]", ["5"], False),
     ],
 )  # fmt: skip
-def test_answers_are_compared_as_agentbench_does(answer, expected, right):
-    assert same_answer(answer, expected, agentbench=True) is right
-    assert same_answer(answer, expected) is (right and expected != ["0"])
+def test_answers_are_compared_as_agentbench_does(answer, expected, is_right):
+    assert same_answer(answer, expected, agentbench=True) is is_right
+    assert same_answer(answer, expected) is (is_right and expected != ["0"])
 
 
 NOTHING = (
@@ -135,17 +135,22 @@ def test_what_is_shown_is_bounded():
 
 
 def test_wrong_arguments_are_refused():
-    for wrong in (
+    for bad_input in (
         {"difficulty": "harder"}, {"expert": "nobody"}, {"reward": "dense"}, {"max_rows": 0},
         {"generator_seed": -1}, {"max_observation_chars": 5},
     ):  # fmt: skip
         with pytest.raises(ConfigurationError):
-            make(**wrong)
-    for wrong in ({"kinds": ("nothing",)}, {"rows": (1, 5)}, {"conditions": (2, 1)}, {"names": 9}):
+            make(**bad_input)
+    for bad_input in (
+        {"kinds": ("nothing",)},
+        {"rows": (1, 5)},
+        {"conditions": (2, 1)},
+        {"names": 9},
+    ):
         settings = {"name": "own", "kinds": KINDS, "rows": (10, 20), "places": True,
                     "conditions": (0, 1), "names": 2}  # fmt: skip
         with pytest.raises(ConfigurationError):
-            GeneratorConfig(**{**settings, **wrong})
+            GeneratorConfig(**{**settings, **bad_input})
 
 
 def test_most_successes_of_the_guessing_expert_are_luck():

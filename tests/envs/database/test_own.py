@@ -67,7 +67,7 @@ def test_columns_of_a_csv_are_numbers_where_all_values_are(tmp_path: Path) -> No
 
 def test_tables_of_an_sqlite_file_are_copied_without_what_runs(tmp_path: Path) -> None:
     path = shop(tmp_path)
-    before = path.read_bytes(), sorted(tmp_path.iterdir())
+    old_text = path.read_bytes(), sorted(tmp_path.iterdir())
     item, sale, *more = read_tables(path)
     assert item.definition() == "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)"
     assert sale.definition() == (
@@ -76,7 +76,7 @@ def test_tables_of_an_sqlite_file_are_copied_without_what_runs(tmp_path: Path) -
     assert item.rows == ((1, "tea"), (7, "milk")) and sale.rows[0] == (7, 2.5, b"\x00\xff")
     # What a virtual table keeps its content in are plain tables.
     assert all(table.name.startswith("words_") for table in more)
-    assert (path.read_bytes(), sorted(tmp_path.iterdir())) == before
+    assert (path.read_bytes(), sorted(tmp_path.iterdir())) == old_text
     env = make(
         tmp_path,
         {"question": "How much milk?", "sql": "SELECT sum(sold) FROM sale WHERE item_id = 7"},
@@ -106,9 +106,9 @@ def test_each_kind_of_row_is_played(tmp_path: Path, caplog: pytest.LogCaptureFix
     assert not env.step("answer[done]")[4]["success"]
     env.reset(options={"split": "test", "index": 2})
     assert not env.step("answer[done]")[4]["success"]
-    for answer, right in (('["milk", "bread", "tea"]', True), ("bread, tea", False)):
+    for answer, is_right in (('["milk", "bread", "tea"]', True), ("bread, tea", False)):
         env.reset(options={"split": "train", "index": 0})
-        assert env.step(f"answer[{answer}]")[4]["success"] is right
+        assert env.step(f"answer[{answer}]")[4]["success"] is is_right
     assert caplog.text.count("no expert can parse your own questions") <= 1
 
 

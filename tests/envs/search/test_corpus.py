@@ -284,6 +284,6 @@ def test_a_server_that_is_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     env.reset(options={"split": "train", "index": 1})
     with pytest.raises(EnvFailure, match="agentgym serve search"):
         env.step("search[Belden]")
-    for wrong in ("localhost", "ftp://x", 7):
+    for bad_input in ("localhost", "ftp://x", 7):
         with pytest.raises(ConfigurationError, match="the address of a search server"):
-            make(retriever_url=wrong, questions=write_questions(tmp_path))
+            make(retriever_url=bad_input, questions=write_questions(tmp_path))

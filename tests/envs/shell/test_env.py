@@ -58,13 +58,13 @@ def test_every_kind_is_asked_and_can_be_read_again(name):
 
 def test_half_of_the_guesses_are_right():
     expert, oracle = EXPERTS["guessing"](), EXPERTS["oracle"]()
-    looked, right = 0, 0
+    looked, right_count = 0, 0
     for number in range(300):
         problem = replace(make_problem(DIFFICULTIES["easy"], 0, "train", number), answer="")
         ((_, typed), *_), ((_, correct), *_) = expert.plan(problem, ()), oracle.plan(problem, ())
         looked += typed == LOOK
-        right += typed == correct
-    assert 30 < looked < 60 and 90 < right < 160, "most successes are luck"
+        right_count += typed == correct
+    assert 30 < looked < 60 and 90 < right_count < 160, "most successes are luck"
 
 
 @needs_box
@@ -175,16 +175,16 @@ def test_rows_of_agentbench_are_played(tmp_path, caplog):
     env.reset(options={"split": "test", "index": 0})
     assert env.step("run[cat note]")[0] == "hello"
     assert env.step(env.demonstrator_action())[4]["success"]
-    for answer, right in (("two", True), ("2", True), ("3", False)):
+    for answer, is_right in (("two", True), ("2", True), ("3", False)):
         env.reset(options={"split": "test", "index": 1})
         assert env.demonstrator_action() is None, "a pattern is no answer"
-        assert env.step(f"answer[{answer}]")[4]["success"] is right
+        assert env.step(f"answer[{answer}]")[4]["success"] is is_right
     # The example runs where nobody has been: to change its programs or files changes nothing.
-    for actions, right in (((), True), (("touch d; ls() { echo 9; }; export -f ls",), True)):
+    for actions, is_right in (((), True), (("touch d; ls() { echo 9; }; export -f ls",), True)):
         env.reset(options={"split": "test", "index": 2})
         for action in actions:
             env.step(f"run[{action}]")
-        assert env.step("answer[3]")[4]["success"] is right
+        assert env.step("answer[3]")[4]["success"] is is_right
     env.reset(options={"split": "test", "index": 2})
     assert env.step(env.demonstrator_action())[0] == "3"
     assert env.step(env.demonstrator_action())[4]["success"]
@@ -202,26 +202,31 @@ def test_wrong_rows_and_arguments_are_refused(tmp_path):
         path.write_text(json.dumps(rows), encoding="utf-8")
         with pytest.raises(DataError):
             make(data=path, expert="oracle")
-    for wrong in (
+    for bad_input in (
         {"data": path, "expert": "reader"}, {"image": "x"}, {"difficulty": "harder"},
         {"expert": "nobody"},
         {"sandbox": "nowhere"}, {"sandbox": "subprocess"}, {"command_timeout": 0},
         {"reward": "dense"}, {"generator_seed": -1},
     ):  # fmt: skip
         with pytest.raises(ConfigurationError):
-            make(**wrong)
-    for wrong in ({"kinds": ("nothing",)}, {"files": (1, 2)}, {"lines": (9, 8)}, {"folders": 1}):
+            make(**bad_input)
+    for bad_input in (
+        {"kinds": ("nothing",)},
+        {"files": (1, 2)},
+        {"lines": (9, 8)},
+        {"folders": 1},
+    ):
         settings = {"name": "own", "kinds": KINDS, "folders": 3, "depth": 2, "files": (6, 9),
                     "lines": (8, 20)}  # fmt: skip
         with pytest.raises(ConfigurationError):
-            GeneratorConfig(**{**settings, **wrong})
+            GeneratorConfig(**{**settings, **bad_input})
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected", "right"),
+    ("answer", "expected", "is_right"),
     [("12", "12", True), ("012", "12", True), ("12.", "12", False), ("./a/b", "a/b", True),
      ("/work/a/b", "a/b", True),
      ("'a/b'", "./a/b", True), ("a/c", "a/b", False), ("9" * 5000, "9", False)],
 )  # fmt: skip
-def test_answers_are_compared(answer, expected, right):
-    assert same_answer(answer, expected) is right
+def test_answers_are_compared(answer, expected, is_right):
+    assert same_answer(answer, expected) is is_right

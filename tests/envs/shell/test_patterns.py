@@ -21,7 +21,7 @@ NESTED = {
 
 
 @pytest.mark.parametrize(
-    ("pattern", "answer", "right"),
+    ("pattern", "answer", "is_right"),
     [
         ("5", "5", True), ("5", " 5 ", True), ("5", "0 1 2 3 4 5 6", False), ("5", "15", False),
         ("^5", "5 or 6", False), ("^[Tt]wo|2$", "Two", True), ("^[Tt]wo|2$", "12", False),
@@ -30,8 +30,8 @@ NESTED = {
         (".*", "x" * 1000, True), (".*", "x" * 1001, False), ("\ud800", "\ud800", True),
     ],
 )  # fmt: skip
-def test_the_whole_answer_has_to_match(pattern: str, answer: str, right: bool) -> None:
-    assert same_answer(answer, pattern, True) is right
+def test_the_whole_answer_has_to_match(pattern: str, answer: str, is_right: bool) -> None:
+    assert same_answer(answer, pattern, True) is is_right
 
 
 @pytest.mark.slow

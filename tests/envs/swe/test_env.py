@@ -119,10 +119,10 @@ def test_what_actions_show(env: SWEEnv, action: str, expected: str) -> None:
     ],
 )
 def test_what_cannot_be_done_changes_nothing(env: SWEEnv, action: str, reason: str) -> None:
-    before = env.step(bash("true"))[4]["state_key"]
+    old_key = env.step(bash("true"))[4]["state_key"]
     observation, _, _, _, info = env.step(action)
     assert reason in observation and not info["action_valid"]
-    assert info["state_key"] == before and info["turn"] == 2
+    assert info["state_key"] == old_key and info["turn"] == 2
 
 
 def test_output_is_clipped_at_both_ends() -> None:

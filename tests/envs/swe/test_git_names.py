@@ -132,6 +132,6 @@ def _store(folder: Path, files: dict[str, bytes]) -> None:
 
 def git(folder: Path, *arguments: str, input_bytes: bytes = b"") -> bytes:
     command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
-    done = subprocess.run(command, cwd=folder, input=input_bytes, capture_output=True)
-    assert not done.returncode, done.stderr.decode("utf-8", "replace")
-    return done.stdout
+    process = subprocess.run(command, cwd=folder, input=input_bytes, capture_output=True)
+    assert not process.returncode, process.stderr.decode("utf-8", "replace")
+    return process.stdout

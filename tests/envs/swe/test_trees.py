@@ -77,14 +77,14 @@ def test_the_private_copy_of_pytest_stands_alone(
     shared = runtime.__wrapped__()
     assert shared.folder.is_relative_to(tmp_path)
     (tmp_path / "test_x.py").write_text("def test_x():\n    assert True\n")
-    done = subprocess.run(
+    process = subprocess.run(
         [shared.folder / "bin/python", "-S", "-m", "pytest", "-q", "-c", os.devnull, "test_x.py"],
         env={"PYTHONPATH": str(shared.folder / "site"), "PYTHONDONTWRITEBYTECODE": "1"},
         cwd=tmp_path,
         capture_output=True,
         text=True,
     )
-    assert "1 passed" in done.stdout, done.stderr
+    assert "1 passed" in process.stdout, process.stderr
     names = {path.name for path in (shared.folder / "site").iterdir()}
     assert {"pytest", "_pytest", "pluggy"} <= names
     assert not {"agentgym", "numpy", "hypothesis", "trainers"} & names

@@ -66,7 +66,7 @@ def test_it_goes_on_from_where_somebody_else_has_led_it(difficulty: str) -> None
         env.restore(state)
         assert [str(env.demonstrator_action())] == rest
         while not info["stop_reason"]:
-            left = info["oracle_turns"]
+            turns_left = info["oracle_turns"]
             info = env.step(str(env.demonstrator_action()))[4]
-            assert info["oracle_turns"] == left - 1 and info["action_valid"]
+            assert info["oracle_turns"] == turns_left - 1 and info["action_valid"]
         assert info["success"]

@@ -108,10 +108,10 @@ def test_a_tag_takes_any_of_its_items() -> None:
 def test_hostile_commands_are_answered_in_a_line_and_change_nothing(command: str) -> None:
     session = CraftSession(WORLD)
     session.step("get 1 tin rod")
-    before = session.snapshot()
+    snapshot = session.snapshot()
     answer = session.step(command)
     assert not answer.valid and not answer.won and len(answer.text) < 300
-    assert session.snapshot() == before
+    assert session.snapshot() == snapshot
 
 
 @settings(max_examples=60, deadline=None)

@@ -22,11 +22,11 @@ def make(expert: str = "guessing", **kwargs: Any) -> TextEnv:
     return env
 
 
-def play_expert(env: TextEnv, index: int, most: int = 5) -> tuple[list[str], dict[str, Any]]:
+def play_expert(env: TextEnv, index: int, limit: int = 5) -> tuple[list[str], dict[str, Any]]:
     """Let the expert play; what it announces has to come true, if it announces an end."""
     _, info = env.reset(seed=0, options={"split": "train", "index": index})
     actions, announced = list[str](), info["oracle_turns"]
-    while not info["stop_reason"] and len(actions) < most:
+    while not info["stop_reason"] and len(actions) < limit:
         assert announced is None or info["oracle_turns"] == announced - len(actions)
         actions.append(str(env.demonstrator_action()))
         info = env.step(actions[-1])[-1]

@@ -35,11 +35,11 @@ def test_the_json_is_the_callers_own() -> None:
     pack = bundled(DEFAULT)
     assert pack is not None
     record = pack.record("valid", 3)
-    game, before = record.json(), copy.deepcopy(record.game)
+    game, original = record.json(), copy.deepcopy(record.game)
     game["metadata"]["agentgym"]["plan"].clear()
     game["quests"][0]["win_events"][0]["actions"].clear()
     game["world"][0]["arguments"][0]["type"] = ""
-    assert record.json() == before
+    assert record.json() == original
 
 
 def play(session: NativeSession, commands: Any) -> list[Any]:

@@ -118,9 +118,9 @@ def test_unknown_ids_are_refused(task_id: str) -> None:
 
 def test_unknown_splits_indices_and_sizes_are_refused() -> None:
     games = GameTasks()
-    for wrong in (lambda: games.len("dev"), lambda: games.task("dev", 0)):
+    for bad_input in (lambda: games.len("dev"), lambda: games.task("dev", 0)):
         with pytest.raises(TaskNotFound, match="dev"):
-            wrong()
+            bad_input()
     for index in (-1, 2000):
         with pytest.raises(TaskNotFound, match="index"):
             games.task("train", index)
@@ -152,9 +152,9 @@ def test_threads_share_a_task_set() -> None:
 def test_copies_are_equal_and_light() -> None:
     games = GameTasks()
     expected = games.task("train", 3)
-    for other in (copy.deepcopy(games), pickle.loads(pickle.dumps(games))):
-        assert other.task("train", 3) == expected
-        assert other.oracle_turns(expected) == games.oracle_turns(expected)
+    for copied in (copy.deepcopy(games), pickle.loads(pickle.dumps(games))):
+        assert copied.task("train", 3) == expected
+        assert copied.oracle_turns(expected) == games.oracle_turns(expected)
     assert len(pickle.dumps(games)) < 2000
 
 
@@ -181,8 +181,8 @@ def test_the_hash_of_a_game_is_computed_when_it_is_read(monkeypatch: pytest.Monk
     read.append(True)
     expected = digest(games.problem(games.task("train", 5)))
     assert content["sha256"] == expected and content.get("sha") is None
-    for other in (copy.deepcopy(content), pickle.loads(pickle.dumps(content))):
-        assert other == dict(content) == content and type(other) is dict
+    for copied in (copy.deepcopy(content), pickle.loads(pickle.dumps(content))):
+        assert copied == dict(content) == content and type(copied) is dict
     assert expected in repr(content)
 
 

@@ -77,13 +77,13 @@ def test_plans_are_as_long_as_they_say_for_every_expert(
         assert isinstance(env, WebShopEnv)
         for index in range(4):
             _, info = env.reset(options={"split": "test", "index": index})
-            left = expected = info["oracle_turns"]
-            assert left is not None and left >= 3
-            assert left == env.tasks.oracle_turns(env.task) or expert in FALLIBLE
+            turns_left = expected = info["oracle_turns"]
+            assert turns_left is not None and turns_left >= 3
+            assert turns_left == env.tasks.oracle_turns(env.task) or expert in FALLIBLE
             while not info["stop_reason"]:
-                assert info["oracle_turns"] == left
+                assert info["oracle_turns"] == turns_left
                 _, paid, _, _, info = env.step(env.demonstrator().act("", info))
-                left -= 1
+                turns_left -= 1
             assert info["turn"] == expected and info["oracle_turns"] == 0
             assert info["success"] == (paid == 1.0) == (info["details"]["reward"] == 1.0)
             assert info["success"] or expert in FALLIBLE
@@ -286,9 +286,9 @@ def test_official_files(data: Path) -> None:
     env = WebShopEnv(data=str(data), observation_mode="compact")
     assert len(env.shop.products) == 24
     _, info = env.reset(seed=0)
-    done = False
-    while not done:
-        _, reward, done, _, info = env.step(env.demonstrator().act("", info))
+    is_done = False
+    while not is_done:
+        _, reward, is_done, _, info = env.step(env.demonstrator().act("", info))
     assert reward == 1.0
     full = WebShopEnv(data=str(data), goal_mode="official", num_products=20)
     assert len(full.shop.products) == 20 and len(full.shop.goals) == 77

@@ -281,8 +281,8 @@ def test_asins_are_a_bijection() -> None:
     assert len(set(asins)) == len(numbers)
     assert [codec.decode(asin) for asin in asins] == numbers
     assert set("".join(asins)) <= set(ALPHABET + "B")
-    for wrong in ("", "B0", "X012345678", "B0ILOU0000", "B0123456789"):
-        assert codec.decode(wrong) == -1
+    for bad_input in ("", "B0", "X012345678", "B0ILOU0000", "B0123456789"):
+        assert codec.decode(bad_input) == -1
 
 
 def test_stream_draws_are_fixed_and_even() -> None:

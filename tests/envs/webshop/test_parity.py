@@ -24,11 +24,11 @@ SCRIPT = Path(__file__).resolve().parents[3] / "benchmarks" / "webshop_parity.py
 def run(catalogue: Path, pack: Path) -> tuple[int, dict[str, Any]]:
     """Run the script; return its exit code and what it printed."""
     command = [sys.executable, str(SCRIPT), "--catalogue", str(catalogue), "--pack", str(pack)]
-    done = subprocess.run(
+    process = subprocess.run(
         command, capture_output=True, text=True, cwd=SCRIPT.parents[1], check=False
     )
-    assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout)
+    assert process.stdout, process.stderr
+    return process.returncode, json.loads(process.stdout)
 
 
 @pytest.fixture

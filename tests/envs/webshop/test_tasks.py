@@ -262,9 +262,9 @@ def test_copies_are_equal() -> None:
     shop: GeneratedShop = generate(50, "easy", 0)
     tasks = generated_tasks(shop)
     expected = tasks.task("train", 3)
-    for other in (copy.deepcopy(tasks), pickle.loads(pickle.dumps(tasks))):
-        assert other.task("train", 3) == expected
-        assert other.panel("test", 5) == tasks.panel("test", 5)
+    for copied in (copy.deepcopy(tasks), pickle.loads(pickle.dumps(tasks))):
+        assert copied.task("train", 3) == expected
+        assert copied.panel("test", 5) == tasks.panel("test", 5)
 
 
 @pytest.mark.parametrize("human", [False, True])

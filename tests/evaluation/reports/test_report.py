@@ -237,13 +237,13 @@ def test_limits_end_an_episode_as_it_stands() -> None:
         Model(), TOY_ID, num_tasks=8, limits=Limits(cost=1e-9), prices=Prices(1.0, 1.0)
     )
     assert {(row.turns, row.stop_reason) for row in cheap.rows} == {(1, "cost_limit")}
-    for wrong in (
+    for bad_input in (
         lambda: evaluate(Model(), TOY_ID, limits=Limits(cost=1.0)),
         lambda: Limits(tokens=0),
         lambda: Prices(-1.0, 1.0),
     ):
         with pytest.raises(ConfigurationError):
-            wrong()
+            bad_input()
 
 
 def test_consecutive_invalid_actions_end_an_episode_and_count(tmp_path: Path) -> None:

@@ -327,9 +327,9 @@ def test_bad_requests_are_refused(client: Client) -> None:
 
 def test_who_has_no_token_does_nothing() -> None:
     with served(toy, TOKEN) as (url, envs):
-        for wrong in ("", "another"):
+        for bad_input in ("", "another"):
             with pytest.raises(HTTPError, match="401") as caught:
-                Client(url, wrong)
+                Client(url, bad_input)
             caught.value.close()
         assert len(envs) == 0
         assert Client(url, TOKEN).ask("ping")["result"] == {}

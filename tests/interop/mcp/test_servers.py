@@ -116,8 +116,8 @@ def test_all_arguments_that_may_be_left_out_can_be_given() -> None:
             assert info["action_valid"], observation
             assert json.loads(observation) == {"cursor": None, **arguments}
         assert json.loads(env.step(call("search", **{**some, "query": 3.5}))[0])["query"] == "3.5"
-        for wrong in ({"mode": "other"}, {"lang": "fr"}, {"o2": "many"}):
-            assert not env.step(call("search", **{**some, **wrong}))[4]["action_valid"]
+        for bad_input in ({"mode": "other"}, {"lang": "fr"}, {"o2": "many"}):
+            assert not env.step(call("search", **{**some, **bad_input}))[4]["action_valid"]
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
@@ -131,6 +131,6 @@ def test_any_choice_of_arguments_is_written_and_read(grammar: str) -> None:
         for at, name in enumerate(optional):
             if number >> at & 1:
                 arguments[name] = values.get(name, at)
-        read = parse(call("search", **arguments), specs, "tool_call").call
-        assert read is not None
-        assert parse(render(read, specs, grammar), specs, grammar).call == read
+        parsed = parse(call("search", **arguments), specs, "tool_call").call
+        assert parsed is not None
+        assert parse(render(parsed, specs, grammar), specs, grammar).call == parsed

@@ -152,8 +152,8 @@ def test_of_the_details_a_policy_reads_the_reason_alone():
     read = {"turn": 1, "action_valid": False, "details": {"reason": "no such button"}}
     assert public_info(info) == read
     assert "details" not in public_info({**info, "action_valid": True})
-    for wrong in ({}, {"reason": ""}, {"reason": 7}, None):
-        assert "details" not in public_info({**info, "details": wrong})
+    for bad_input in ({}, {"reason": ""}, {"reason": 7}, None):
+        assert "details" not in public_info({**info, "details": bad_input})
 
 
 @pytest.mark.parametrize("window", [1, 2, 3])

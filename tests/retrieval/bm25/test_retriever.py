@@ -68,9 +68,11 @@ def test_a_pickle_holds_the_path_and_another_process_finds_the_same(tmp_path: Pa
         f"import pickle; r = pickle.loads({data!r}); "
         "print([[(h.passage.id, h.score) for h in f] for f in r.search(['red hat'], 9)])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     own_hits = [[(hit.passage.id, hit.score) for hit in retriever.search(["red hat"], 9)[0]]]
-    assert done.stdout.strip() == str(own_hits)
+    assert process.stdout.strip() == str(own_hits)
 
 
 def test_index_and_passages_must_belong_together(tmp_path: Path) -> None:
@@ -123,9 +125,9 @@ def test_who_has_opened_an_index_that_is_replaced_keeps_it(tmp_path: Path) -> No
         "copy = BM25Index.open(sys.argv[1] + '/copy').search('word8999', 1)[0]\n"
         "print(old.search(['word8999'], 1)[0][0].passage.id, copy[0])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True,
+    process = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True,
                           text=True)  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, "08999 08999\n"), done.stderr
+    assert (process.returncode, process.stdout) == (0, "08999 08999\n"), process.stderr
     assert len(BM25Retriever.open(tmp_path).store) == 2
 
 

@@ -37,10 +37,10 @@ def test_overlong_takes_the_token_budget_for_its_limit() -> None:
         shape_rewards(batch, get_preset("dapo").shapers)
 
 
-@pytest.mark.parametrize("wrong", [{"share": 0.0}, {"share": 1.5}, {"limit": 0}])
-def test_overlong_refuses_what_makes_no_sense(wrong: dict[str, float]) -> None:
+@pytest.mark.parametrize("bad_input", [{"share": 0.0}, {"share": 1.5}, {"limit": 0}])
+def test_overlong_refuses_what_makes_no_sense(bad_input: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="share in"):
-        Overlong(**wrong)
+        Overlong(**bad_input)
 
 
 def test_flags_are_punished_turn_by_turn_and_shapers_add_up() -> None:

@@ -180,7 +180,7 @@ def test_vllm_generates_where_a_gpu_and_a_pretrained_model_are(monkeypatch):
         monkeypatch.setattr(
             importlib.util,
             "find_spec",
-            lambda name, *rest, spec=spec: spec if name == "vllm" else find_spec(name, *rest),
+            lambda name, *args, spec=spec: spec if name == "vllm" else find_spec(name, *args),
         )
         assert engine(pretrained) == expected
     assert engine() == engine(pretrained, "--engine=hf") == "hf"

@@ -63,9 +63,9 @@ def paid_in(monkeypatch) -> Callable[..., list[TextVectorEnv]]:
     def make(*steps: int) -> Any:
         play = MultiTurnTrainer.play_groups
 
-        def play_and_pay(self: Any, step: int, *rest: Any) -> Any:
+        def play_and_pay(self: Any, step: int, *args: Any) -> Any:
             PaidBy.pays = step in steps
-            return play(self, step, *rest)
+            return play(self, step, *args)
 
         monkeypatch.setattr(MultiTurnTrainer, "play_groups", play_and_pay)
         return TextVectorEnv([PaidBy] * 16)

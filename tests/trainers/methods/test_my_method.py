@@ -44,11 +44,11 @@ def test_the_package_of_the_page_trains_and_resumes(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     settings = {"preset": "novelty", "steps": 2, "sft.max-steps": 5, "rl.save-every": 1}
     command = toy_runs.arguments(out, "--novelty.weight=0.2", **settings)
-    done = run_command(command, environment=environment)
-    assert done.returncode == 0, done.stderr
+    process = run_command(command, environment=environment)
+    assert process.returncode == 0, process.stderr
     seen = [record["states"] for record in toy_runs.by_phase(out)["rl"]]
     assert 0 < seen[0] < seen[1]
     assert "weight: 0.2" in (out / "config.yaml").read_text()
-    done = run_command([*command, "--steps=3", "--resume"], environment=environment)
-    assert done.returncode == 0, done.stderr
+    process = run_command([*command, "--steps=3", "--resume"], environment=environment)
+    assert process.returncode == 0, process.stderr
     assert toy_runs.by_phase(out)["rl"][2]["states"] >= seen[1]

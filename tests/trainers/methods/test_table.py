@@ -102,7 +102,7 @@ print(json.dumps({
 
 def shown(folder: Path, *commands: list[str]) -> dict[str, Any]:
     """Return presets, help and resolved settings of a process that imports from a folder first."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", SHOW, json.dumps(commands)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])},
@@ -110,8 +110,8 @@ def shown(folder: Path, *commands: list[str]) -> dict[str, Any]:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    assert process.returncode == 0, process.stderr
+    result: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     return result
 
 
@@ -121,8 +121,10 @@ import sys
 from trainers.config.schema import TrainConfig
 print([name for name in ("torch", "transformers", "trl") if name in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == "[]"
 
 
 def test_what_methods_name_is_there() -> None:

@@ -167,10 +167,10 @@ def test_finished_seeds_are_not_played_again(seeds_folder: Path, monkeypatch: An
     def refuse(*_: Any) -> None:
         raise AssertionError("a run was played")
 
-    before = result(seeds_folder)
+    old_text = result(seeds_folder)
     monkeypatch.setattr("trainers.multirun.seeds.begin_process", refuse)
     assert main(["--resume", "--out", str(seeds_folder)]) == 0  # it knows its seeds
-    assert result(seeds_folder) == before
+    assert result(seeds_folder) == old_text
 
 
 @pytest.mark.slow

@@ -133,10 +133,13 @@ def test_the_last_policy_is_validated_even_between_two_validations(tmp_path):
     assert main(toy_runs.arguments(out, **changes)) == 0
     assert [record["step"] for record in toy_runs.by_phase(out)["valid"]] == [0, 2, 3]
     # Once more from the last checkpoint, without its summary: it is not validated twice.
-    before = toy_runs.by_phase(out), (out / "eval_episodes" / "valid.jsonl").read_bytes()
+    old_text = toy_runs.by_phase(out), (out / "eval_episodes" / "valid.jsonl").read_bytes()
     (out / "summary.json").unlink()
     assert main(["--resume", "--out", str(out)]) == 0
-    assert (toy_runs.by_phase(out), (out / "eval_episodes" / "valid.jsonl").read_bytes()) == before
+    assert (
+        toy_runs.by_phase(out),
+        (out / "eval_episodes" / "valid.jsonl").read_bytes(),
+    ) == old_text
 
 
 def test_without_validations_the_last_policy_is_the_trained_one(tmp_path, capsys):

@@ -97,12 +97,12 @@ def test_a_run_writes_adapters_and_their_merged_model(adapter_run):
 @pytest.mark.slow
 def test_a_finished_run_is_exported_by_the_command(run, capsys):
     shutil.rmtree(run / "checkpoints" / "merged")
-    before = (run / "summary.json").read_bytes()
+    old_text = (run / "summary.json").read_bytes()
     assert resume(run, "--export=none") == 0
     assert not (run / "checkpoints" / "merged").exists()
     assert resume(run, "--export=merged") == 0
     assert "merged model: " in capsys.readouterr().err
-    assert (run / "summary.json").read_bytes() == before
+    assert (run / "summary.json").read_bytes() == old_text
     card = ModelCard.load(run / "checkpoints" / "merged" / "README.md")
     assert "merged into its weights" in card.text
     assert card.data.library_name == "transformers"
@@ -169,8 +169,8 @@ def test_a_finished_run_is_pushed_with_its_card(run, hub):
     model = yaml.safe_load((run / "config.yaml").read_text())["model"]
     command = ["--resume", "--out", str(run), "--push-to-hub", REPOSITORY, "--export=merged"]
     command += ["--trust", f"model={model}"]
-    done = toy_runs.run_command([*command, "--hub-private"], environment=environment)
-    assert done.returncode == 0, done.stderr
+    process = toy_runs.run_command([*command, "--hub-private"], environment=environment)
+    assert process.returncode == 0, process.stderr
     merged = run / "checkpoints" / "merged"
     pushed = hub.repositories[REPOSITORY]
     assert hub.visibility == {REPOSITORY: "private"}
@@ -210,14 +210,14 @@ def test_an_upload_that_fails_costs_a_warning_with_the_command(
     if refusal:
         hub.refuse_at, hub.refusal = at, refusal
     online(monkeypatch, hub.url if refusal else "http://127.0.0.1:9")
-    before = (run / "summary.json").read_bytes()
+    old_text = (run / "summary.json").read_bytes()
     assert resume(run, "--push-to-hub", REPOSITORY, "--export=merged") == 0
     words = " ".join(capsys.readouterr().err.split())
     assert f"the upload to {REPOSITORY} failed: " in words
     assert sentence in words
     assert f"--resume --out {run} --push-to-hub {REPOSITORY} --export merged" in words
     assert "Traceback" in (run / "warnings.log").read_text()
-    assert (run / "summary.json").read_bytes() == before
+    assert (run / "summary.json").read_bytes() == old_text
     assert not any(TOKEN.encode() in content for content in toy_runs.files(run).values())
 
 

@@ -61,12 +61,12 @@ def test_fit_is_about_the_demonstrator_that_was_chosen():
     drawn = TrainingTasks(env.tasks, "train", 0, True)(1, 12, 10)
     for options in drawn:
         env.reset(seed=0, options={**options, "horizon": 50})
-        done = False
-        while not done:
+        is_done = False
+        while not is_done:
             action = env.oracle_action()
             assert action is not None
             *_, terminated, truncated, info = env.step(action)
-            done = terminated or truncated
+            is_done = terminated or truncated
         assert info["success"] and info["turn"] <= 10
 
 

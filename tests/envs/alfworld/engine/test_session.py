@@ -197,11 +197,11 @@ def test_the_first_text_next_to_a_receptacle() -> None:
 @given(st.text(max_size=50))
 def test_any_text_is_a_command(text: str) -> None:
     session = HouseholdSession(house(GALLEY))
-    answer, score, done = session.step(text)
+    answer, score, is_done = session.step(text)
     assert (answer == NOTHING_HAPPENS) == (
         text.strip() not in HouseholdSession(house(GALLEY)).admissible()
     )
-    assert (score, done) == (0.0, False)
+    assert (score, is_done) == (0.0, False)
 
 
 @pytest.mark.parametrize("seed", range(20))

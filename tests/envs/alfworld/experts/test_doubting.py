@@ -75,7 +75,7 @@ def test_a_second_look_that_somebody_else_has_left_out_is_not_made_up_for() -> N
         if str(env.demonstrator_action()).startswith("examine"):
             info = env.step("look")[-1]
         while not info["stop_reason"]:
-            left = info["oracle_turns"]
+            turns_left = info["oracle_turns"]
             info = env.step(str(env.demonstrator_action()))[-1]
-            assert info["oracle_turns"] == left - 1
+            assert info["oracle_turns"] == turns_left - 1
         assert info["success"]

@@ -77,9 +77,9 @@ def test_that_a_thing_is_ready_shows_only_when_it_is_examined() -> None:
         name = action.removeprefix("take ").partition(" from ")[0]
         observation, *_, info = env.step(f"examine {name}")
         tells = any(word in observation for word in ("clean", "hot", "cold"))
-        left, rest = info["oracle_turns"], list[str]()
+        turns_left, rest = info["oracle_turns"], list[str]()
         while not info["stop_reason"]:
-            assert info["oracle_turns"] == left - len(rest)
+            assert info["oracle_turns"] == turns_left - len(rest)
             rest.append(str(env.demonstrator_action()))
             info = env.step(rest[-1])[-1]
         assert info["success"]

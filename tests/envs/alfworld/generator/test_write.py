@@ -40,8 +40,8 @@ def test_the_original_collects_and_wins_what_is_written(tmp_path: Path) -> None:
         walkthrough = json.loads(Path(path).read_text())["walkthrough"]
         for command in walkthrough:
             assert not state["won"]
-            state, score, done = engine.step(command)
-        assert state["won"] and score == 1 and done
+            state, score, is_done = engine.step(command)
+        assert state["won"] and score == 1 and is_done
 
 
 @needs_alfworld

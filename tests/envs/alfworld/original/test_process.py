@@ -103,8 +103,8 @@ def test_no_worker_outlives_its_parent(end: str) -> None:
         f"print(session._engine.pid, flush=True); {end}"
     )
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=False)
-    pid, deadline = int(done.stdout), time.monotonic() + 20
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    pid, deadline = int(process.stdout), time.monotonic() + 20
     while alive(pid) and time.monotonic() < deadline:  # An orphan may stay a zombie.
         time.sleep(0.05)
     assert not alive(pid)

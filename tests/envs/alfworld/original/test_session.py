@@ -36,9 +36,9 @@ def run(code: str, **environment: str) -> str:
     """Run a program in a fresh interpreter; return what it prints."""
     setting = {k: v for k, v in os.environ.items() if k != "ALFWORLD_DATA"} | environment
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=setting)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    process = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=setting)
+    assert process.returncode == 0, process.stderr
+    return process.stdout.strip()
 
 
 OPEN = (

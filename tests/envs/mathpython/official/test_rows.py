@@ -69,7 +69,7 @@ TWO = {"problem": "A wheel turns 8 times.", "question": "How often in an hour?",
 
 
 @pytest.mark.parametrize(
-    ("row", "parts", "right", "wrong"),
+    ("row", "parts", "right", "wrong_answer"),
     [
         (SVAMP, ["A van holds 9 crates and a truck 40.", "How many more"], "31", "9"),
         (ASDIV, ["Lee bakes 12 rolls.", "How many are left"], "9", "12"),
@@ -81,12 +81,12 @@ TWO = {"problem": "A wheel turns 8 times.", "question": "How often in an hour?",
     ],
 )
 def test_a_problem_is_shown_whole(
-    tmp_path: Path, row: Any, parts: list[str], right: str, wrong: str
+    tmp_path: Path, row: Any, parts: list[str], right: str, wrong_answer: str
 ) -> None:
     file = tmp_path / "set.jsonl"
     file.write_text(json.dumps(row))
     env = make(file)
-    for answer, success in ((right, True), (wrong, False)):
+    for answer, success in ((right, True), (wrong_answer, False)):
         observation, _ = env.reset(seed=0)
         places = [observation.find(part) for part in parts]
         assert -1 not in places and places == sorted(places)

@@ -28,9 +28,9 @@ def test_blocks_are_read_back(difficulty):
     for entity in range(0, 600, 3):
         entities = [entity, (entity + 7) % 600]
         block = information([universe.passage(member) for member in entities], 3, 6000)
-        read = read_block(block)
-        assert [article.title for article in read] == [universe.facts.names[t] for t in entities]
-        for subject, article in zip(entities, read, strict=True):
+        parsed = read_block(block)
+        assert [article.title for article in parsed] == [universe.facts.names[t] for t in entities]
+        for subject, article in zip(entities, parsed, strict=True):
             assert {f.relation: f.value for f in article.facts} == stated(universe, subject)
             assert all(f.sentence in universe.passage(subject).text for f in article.facts)
 

@@ -29,15 +29,15 @@ def make(difficulty, **changes):
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)
 def test_it_answers_nearly_every_question_of_every_kind(difficulty):
     env = make(difficulty)
-    right, total = Counter(), Counter()
+    right_count, total = Counter(), Counter()
     for index in range(200):
         *_, last = playing.play(env.demonstrator(), env, options={"split": "test", "index": index})
         shape = env.session.question.kind, env.session.question.hops
-        right[shape] += last.info["success"]
+        right_count[shape] += last.info["success"]
         total[shape] += 1
-    assert right.total() >= 0.95 * total.total()
+    assert right_count.total() >= 0.95 * total.total()
     assert len(total) == (5 if difficulty == "easy" else 11)
-    assert all(right[shape] >= 0.75 * total[shape] for shape in total), (right, total)
+    assert all(right_count[shape] >= 0.75 * total[shape] for shape in total), (right_count, total)
 
 
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)
@@ -47,10 +47,10 @@ def test_it_plays_from_the_texts_of_the_environment_alone(difficulty):
     for index in range(40):
         observation, _ = env.reset(options={"split": "test", "index": index})
         question = observation.removeprefix("Question: ").splitlines()[0]
-        searches, over, left = [], False, env.horizon
+        searches, over, turns_left = [], False, env.horizon
         while not over:
-            left -= 1
-            command = choose_command(question, searches, left)
+            turns_left -= 1
+            command = choose_command(question, searches, turns_left)
             assert command.write() == env.demonstrator_action()
             observation, _, terminated, truncated, _ = env.step(command.write())
             searches.append(KnownSearch(command.argument, observation))

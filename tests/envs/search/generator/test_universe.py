@@ -179,12 +179,12 @@ def test_articles_and_pronouns_are_right(difficulty: str):
 
 
 @pytest.mark.parametrize(
-    ("difficulty", "least", "most"), [("easy", 10, 20), ("medium", 42, 55), ("hard", 45, 65)]
+    ("difficulty", "least", "limit"), [("easy", 10, 20), ("medium", 42, 55), ("hard", 45, 65)]
 )
-def test_lengths(difficulty: str, least: int, most: int):
+def test_lengths(difficulty: str, least: int, limit: int):
     _, index = indexed(difficulty, SIZE, 1)
     words = [len(passage.text.split()) for passage in index.passages]
-    assert least <= sum(words) / len(words) <= most
+    assert least <= sum(words) / len(words) <= limit
     if difficulty == "easy":
         assert max(words) <= 20
         assert all(len(sentences(passage.text)) <= 2 for passage in index.passages)

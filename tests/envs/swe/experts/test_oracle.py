@@ -28,10 +28,14 @@ def finish(env: SWEEnv) -> list[str]:
     actions: list[str] = []
     over = False
     while not over:
-        left = read(env._oracle_turns())
+        turns_left = read(env._oracle_turns())
         actions.append(str(env.demonstrator_action()))
         _, _, terminated, truncated, info = env.step(actions[-1])
-        assert left is not None and info["oracle_turns"] == left - 1 and info["action_valid"]
+        assert (
+            turns_left is not None
+            and info["oracle_turns"] == turns_left - 1
+            and info["action_valid"]
+        )
         over = terminated or truncated
     assert info["success"]
     return actions

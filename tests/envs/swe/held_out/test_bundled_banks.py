@@ -60,9 +60,9 @@ def edited(name: str, old: str, new: str) -> dict[str, bytes | None]:
     instance = task(name)
     assert isinstance(instance.source, FolderSource)
     [path] = sound(instance)
-    before = contents(instance.source)[path]
-    assert before.count(old.encode()) == 1
-    return {path: before.replace(old.encode(), new.encode())}
+    sources = contents(instance.source)[path]
+    assert sources.count(old.encode()) == 1
+    return {path: sources.replace(old.encode(), new.encode())}
 
 
 def test_every_bundled_task_has_questions_that_tell_its_fault() -> None:

@@ -90,13 +90,13 @@ def test_what_is_no_python_gives_nothing() -> None:
     assert read_programs("a.py", "def test(:") == []
 
 
-@pytest.mark.parametrize("most", [1, 40])
-def test_variations_differ_from_the_tests_and_from_each_other(most: int) -> None:
+@pytest.mark.parametrize("limit", [1, 40])
+def test_variations_differ_from_the_tests_and_from_each_other(limit: int) -> None:
     programs = read_programs("tests/test_a.py", SUITE)
-    drawn = Variation(programs).draw(Stream("a"), most)
-    assert len(drawn) == most == len({text for _, text in drawn})
-    assert drawn == Variation(programs).draw(Stream("a"), most)
-    assert drawn != Variation(programs).draw(Stream("b"), most)
+    drawn = Variation(programs).draw(Stream("a"), limit)
+    assert len(drawn) == limit == len({text for _, text in drawn})
+    assert drawn == Variation(programs).draw(Stream("a"), limit)
+    assert drawn != Variation(programs).draw(Stream("b"), limit)
     plain = {program.text for program in programs}
     for test, text in drawn:
         ast.parse(text)

@@ -60,23 +60,23 @@ def test_every_kind_and_every_difficulty_is_there_and_no_place_comes_twice(insta
 @pytest.mark.slow
 def test_the_tests_that_decide_are_not_in_the_repository_and_come_at_grading(instances):
     for _, instance in instances:
-        before = contents(instance.source)
-        after = apply_diff(instance.test_patch, before.get)
+        sources = contents(instance.source)
+        after = apply_diff(instance.test_patch, sources.get)
         for test in instance.fail_to_pass:
             file, _, name = test.partition("::")
             pattern = rf"def {re.escape(name.partition('[')[0].split('::')[-1])}\(".encode()
-            assert not re.search(pattern, before[file]), test
+            assert not re.search(pattern, sources[file]), test
             assert re.search(pattern, after[file]), test
         for file, content in after.items():
-            ast.parse(before[file])
+            ast.parse(sources[file])
             assert content == (instance.source.folder / file).read_bytes()
 
 
 @pytest.mark.slow
 def test_the_patch_is_python_and_of_the_size_that_is_told(instances):
     for _, instance in instances:
-        before = contents(instance.source)
-        after = apply_diff(instance.patch, before.get)
+        sources = contents(instance.source)
+        after = apply_diff(instance.patch, sources.get)
         assert all(ast.parse(content) for content in after.values())
         assert len([*read_diff(instance.patch)]) == int(instance.details["files"])
         assert sum(len(diff.hunks) for diff in read_diff(instance.patch)) <= 10
@@ -107,8 +107,8 @@ def test_a_regression_lies_in_what_its_release_changed_and_names_both_releases(i
         for edit in instance.source.edits:
             old = edit.old.splitlines()
             if "tests/" not in edit.path:
-                before = (earlier / edit.path).read_text("utf-8").splitlines()
-                assert not set(old) <= set(before), (instance.id, old)
+                old_text = (earlier / edit.path).read_text("utf-8").splitlines()
+                assert not set(old) <= set(old_text), (instance.id, old)
         release = instance.repo.rpartition("-")[2]
         assert LATER[instance.repo] in instance.statement and release in instance.statement
 

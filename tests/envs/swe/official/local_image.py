@@ -60,8 +60,8 @@ def repository(folder: Path, base: Mapping[str, str] = BASE) -> tuple[str, str]:
 
     def git(*arguments: str) -> str:
         command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-        return done.stdout
+        process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        return process.stdout
 
     def commit(files: Mapping[str, str], message: str) -> str:
         for name, text in files.items():

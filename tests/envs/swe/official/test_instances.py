@@ -257,12 +257,12 @@ def test_a_hub_that_takes_no_connection_is_not_asked_again_and_again() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         nobody = f"http://127.0.0.1:{server.getsockname()[1]}"
     variables = {**os.environ, "HF_ENDPOINT": nobody, "HF_HUB_OFFLINE": "0", "HF_HOME": "/missing"}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", OFFLINE], env=variables, capture_output=True, text=True
     )
-    error, last = done.stdout.strip().splitlines()
+    error, last = process.stdout.strip().splitlines()
     assert "SWE-Gym/SWE-Gym" in error and "name their folder or a file of rows" in error
-    assert last == "True False" and "Retrying" not in done.stderr
+    assert last == "True False" and "Retrying" not in process.stderr
 
 
 def test_the_hub_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:

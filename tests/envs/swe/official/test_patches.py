@@ -63,10 +63,10 @@ def test_the_reverse_undoes(before: list[str], after: list[str], cut: bool, cut_
 def test_git_takes_the_reverse(tmp_path: Path) -> None:
     def git(*arguments: str, text: str = "") -> str:
         command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=tmp_path, input=text, capture_output=True, text=True, check=True
         )
-        return done.stdout
+        return process.stdout
 
     git("init", "-q")
     (tmp_path / "gone.py").write_text("x = 1\ny = 2")

@@ -125,20 +125,20 @@ def test_a_restored_machine_goes_on_alike(choices: list[int], more: list[int]) -
     snapshot = machine.snapshot()
     # Another world knows none of the facts, actions and trees that this one has met.
     restored = [Machine(WORLD), Machine(GameWorld.of(games.treasure()))]
-    for other in restored:
-        other.restore(pickle.loads(pickle.dumps(snapshot)))
-        assert other.snapshot() == snapshot
+    for copied in restored:
+        copied.restore(pickle.loads(pickle.dumps(snapshot)))
+        assert copied.snapshot() == snapshot
     for choice in [-1, *more]:
         if choice >= 0:
             command = machine.admissible()[choice % len(machine.admissible())]
             for player in (machine, *restored):
                 games.play(player, command)
-        for other in restored:
-            assert other.facts == machine.facts
-            assert other.admissible() == machine.admissible()
-            assert other.policy() == machine.policy()
-            assert other.snapshot() == machine.snapshot()
-            assert (other.score, other.won, other.lost) == (
+        for copied in restored:
+            assert copied.facts == machine.facts
+            assert copied.admissible() == machine.admissible()
+            assert copied.policy() == machine.policy()
+            assert copied.snapshot() == machine.snapshot()
+            assert (copied.score, copied.won, copied.lost) == (
                 machine.score,
                 machine.won,
                 machine.lost,

@@ -67,14 +67,14 @@ class _Pair:
         self.compare()
 
     def act(self, command: str) -> None:
-        self.state, score, done = self.env.step(command)
+        self.state, score, is_done = self.env.step(command)
         action = self.machine.command(command)
         assert (action is None) == (self.state["_last_action"] is None), command
         if action is not None:
             self.machine.apply(action)
             self._compare_action(action, self.state["_last_action"])
         self.compare()
-        assert (self.machine.score, self.machine.done) == (score, done)
+        assert (self.machine.score, self.machine.done) == (score, is_done)
 
     def compare(self) -> None:
         state, machine = self.state, self.machine

@@ -100,11 +100,11 @@ def test_what_is_written_is_read(
         for keep, predicate, args in conditions
     ]
     text = f"type x {{ rules {{ {name} ::{space}{f'{space}&'.join(atoms)} -> end(){space}; }} }}"
-    (read,) = parse(text).rules
+    (parsed,) = parse(text).rules
     expected = [Atom(predicate, tuple(args)) for _, predicate, args in conditions]
-    assert (read.name, list(read.preconditions), read.types) == (name, expected, types)
+    assert (parsed.name, list(parsed.preconditions), parsed.types) == (name, expected, types)
     preserved = [atom for (keep, _, _), atom in zip(conditions, expected, strict=True) if keep]
-    assert list(read.postconditions) == [*preserved, Atom("end", ())]
+    assert list(parsed.postconditions) == [*preserved, Atom("end", ())]
 
 
 @settings(max_examples=200, deadline=None)

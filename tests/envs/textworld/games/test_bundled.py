@@ -112,9 +112,9 @@ def test_packs_need_one_knowledge_base() -> None:
 
 def test_damaged_packs_are_told() -> None:
     data, _ = small_pack()
-    for wrong in (b"", b"00000010", b"xyz", data[:30], b"00000000" + data[8:]):
+    for bad_input in (b"", b"00000010", b"xyz", data[:30], b"00000000" + data[8:]):
         with pytest.raises(DataError, match="install the package again"):
-            BundledPack(wrong)
+            BundledPack(bad_input)
     cut = BundledPack(data[:-20])
     with pytest.raises(DataError, match=r"game 2 of split 'test'.*damaged"):
         cut.game("test", 2)

@@ -273,10 +273,10 @@ def refuse_writing(monkeypatch: pytest.MonkeyPatch, folder: Path, code: int) -> 
     """Let the system refuse to make anything in a folder; root may write everywhere."""
     make = os.mkdir
 
-    def mkdir(path: Any, *rest: Any, **more: Any) -> None:
+    def mkdir(path: Any, *args: Any, **more: Any) -> None:
         if Path(path).is_relative_to(folder):
             raise OSError(code, os.strerror(code), str(path))
-        make(path, *rest, **more)
+        make(path, *args, **more)
 
     monkeypatch.setattr(os, "mkdir", mkdir)
 
@@ -307,8 +307,8 @@ def test_without_a_home_games_are_made_and_kept(tmp_path: Path) -> None:
             "env = TextWorldEnv(engine='inform7')\n"
             "assert env.reset(seed=0)[0]; env.close()\n")  # fmt: skip
     pytest.importorskip("textworld", reason="needs the package textworld")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False,
         env={**env, "TMPDIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr

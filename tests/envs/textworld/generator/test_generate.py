@@ -96,12 +96,12 @@ def test_textworld_reads_the_game_and_its_plan_wins(
     name: str, parameters: dict[str, Any], textworld: Any
 ) -> None:
     game = make_game(GeneratorConfig.of(name, **parameters), 3, "train")
-    before = copy.deepcopy(game)
-    read = textworld.Game.deserialize(game)
-    assert json.loads(json.dumps(game)) == game == before
-    assert read.objective == game["objective"]
-    assert sorted(game) == sorted(read.serialize())
-    won, policy = play(read, stored_plan(game) or ())
+    original = copy.deepcopy(game)
+    parsed = textworld.Game.deserialize(game)
+    assert json.loads(json.dumps(game)) == game == original
+    assert parsed.objective == game["objective"]
+    assert sorted(game) == sorted(parsed.serialize())
+    won, policy = play(parsed, stored_plan(game) or ())
     assert won
     assert list(policy) == ([] if parameters.get("drop") else list(stored_plan(game) or ()))
     assert str(Path(textworld.__file__).parent) not in json.dumps(game)

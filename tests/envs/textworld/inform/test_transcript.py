@@ -202,10 +202,10 @@ def test_a_snapshot_goes_on_as_before(cut: int) -> None:
 def test_asides_take_no_turn() -> None:
     """Room and inventory can be told at any time."""
     house = House()
-    before = house.narrator.snapshot()
+    snapshot = house.narrator.snapshot()
     assert house.narrator.description() == house.narrator.intro().split("\n\n", 1)[1]
     assert house.narrator.inventory() == "You are carrying: a brass key."
-    assert house.narrator.snapshot() == before
+    assert house.narrator.snapshot() == snapshot
 
 
 def test_parser_answers_take_no_turn() -> None:

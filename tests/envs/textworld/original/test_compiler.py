@@ -27,8 +27,8 @@ def test_a_compiled_game_can_be_played(tmp_path: Path) -> None:
     state = env.reset()
     assert tuple(state.policy_commands) == stored_plan(game)
     for command in stored_plan(game) or ():
-        state, _, done = env.step(command)
-    assert done
+        state, _, is_done = env.step(command)
+    assert is_done
     assert state.won
     env.close()
 

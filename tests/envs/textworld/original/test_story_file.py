@@ -93,12 +93,12 @@ def test_no_story_ends_the_process(story: Story, tmp_path: Path) -> None:
     for number, data in enumerate([*variants, content]):
         shutil.copy(good.with_suffix(".json"), place / f"{number:03}.json")
         (place / f"{number:03}.z8").write_bytes(data)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _PLAYER, str(place.parent)], capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": ":".join(sys.path)}, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    log = json.loads(done.stdout.splitlines()[-1])
+    assert process.returncode == 0, process.stderr
+    log = json.loads(process.stdout.splitlines()[-1])
     assert len(log) == DAMAGED + HOSTILE + 1, "some story ended the process"
     assert log[-1] == "played", "the story after the hostile ones is played"
     wrong = [number for number in range(DAMAGED) if log[number] != "DataError"]

@@ -208,16 +208,16 @@ def test_nothing_happens_after_the_end(shop: Serve) -> None:
 
 
 def test_visits_are_bounded_and_idle_ones_closed(shop: Serve) -> None:
-    now = [0.0]
-    served = shop(visits={"most": 3, "idle": 100.0, "clock": lambda: now[0]})
+    clock = [0.0]
+    served = shop(visits={"most": 3, "idle": 100.0, "clock": lambda: clock[0]})
     sessions = [served.ask("begin")["session"] for _ in range(3)]
     served.ask("look", session=sessions[0])
     fourth = served.ask("begin")["session"]
     assert len(served.visits) == 3
     assert served.post("look", session=sessions[1])[0] == 410, "it was idle for longest"
-    now[0] = 60.0
+    clock[0] = 60.0
     served.ask("look", session=fourth)
-    now[0] = 120.0
+    clock[0] = 120.0
     served.ask("look", session=fourth)
     assert len(served.visits) == 1
     renewed = served.ask("begin", session=sessions[0])

@@ -163,10 +163,10 @@ print(info["success"])
 
 
 def test_a_full_disk_costs_nothing_but_the_cache(tmp_path: Path) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", FULL],
         env={**os.environ, "AGENTGYM_CACHE": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.stdout.strip() == "True", done.stderr
+    assert process.stdout.strip() == "True", process.stderr
     assert list((tmp_path / "webshop").iterdir()) == []

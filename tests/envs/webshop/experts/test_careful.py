@@ -25,8 +25,8 @@ def make(**kwargs: Any) -> TextEnv:
 def play(env: TextEnv, index: int) -> tuple[list[str], list[str], dict[str, Any]]:
     """Let the expert play a test task; check that its announced length shrinks by one a turn."""
     observation, info = env.reset(options={"split": "test", "index": index})
-    left = info["oracle_turns"]
-    assert left == env.tasks.oracle_turns(env.task)
+    turns_left = info["oracle_turns"]
+    assert turns_left == env.tasks.oracle_turns(env.task)
     expert, done = env.demonstrator(), False
     actions, observations = [], [observation]
     while not done:
@@ -34,8 +34,8 @@ def play(env: TextEnv, index: int) -> tuple[list[str], list[str], dict[str, Any]
         observation, _, terminated, truncated, info = env.step(actions[-1])
         observations.append(observation)
         done = terminated or truncated
-        left -= 1
-        assert info["oracle_turns"] == left
+        turns_left -= 1
+        assert info["oracle_turns"] == turns_left
     return actions, observations, info
 
 

@@ -23,13 +23,13 @@ def make(expert: str = "hasty", **kwargs: Any) -> WebShopEnv:
 
 def finish(env: WebShopEnv, info: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
     """Let the expert play on; its announced turns shrink by one a turn, and all are valid."""
-    left, actions = info["oracle_turns"], []
+    turns_left, actions = info["oracle_turns"], []
     while not info["stop_reason"]:
         actions.append(str(env.demonstrator_action()))
         info = env.step(actions[-1])[-1]
-        left -= 1
-        assert info["oracle_turns"] == left and info["action_valid"]
-    assert left == 0 and info["stop_reason"] in ("success", "failure")
+        turns_left -= 1
+        assert info["oracle_turns"] == turns_left and info["action_valid"]
+    assert turns_left == 0 and info["stop_reason"] in ("success", "failure")
     return actions, info
 
 

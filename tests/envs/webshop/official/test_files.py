@@ -86,8 +86,8 @@ def play(folder: Path, **kwargs: Any) -> None:
         for action in ("search[running shoes thing]", *walk(env)):
             observation.encode()
             json.dumps(info, ensure_ascii=False).encode()
-            observation, _, done, _, info = env.step(action)
-            assert not done or action.startswith("click[buy")
+            observation, _, is_done, _, info = env.step(action)
+            assert not is_done or action.startswith("click[buy")
         env.tasks.oracle_turns(env.task)
 
 

@@ -29,9 +29,9 @@ def test_a_training_without_an_agent_imports_none_of_it(
 ) -> None:
     command = toy_runs.arguments(tmp_path / "run", *flags, **SMALL)
     environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
-    done = toy_runs.run_command(command, environment=environment)
-    assert done.returncode == 0, done.stderr[-500:]
-    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    process = toy_runs.run_command(command, environment=environment)
+    assert process.returncode == 0, process.stderr[-500:]
+    modules = {line.rpartition("|")[2].strip() for line in process.stderr.splitlines()}
     assert "trainers.grpo.trainer" in modules
     loaded = {name for name in modules if name.startswith(f"{ROOM}.")} - ROW
     assert bool(flags) == bool(loaded), loaded

@@ -114,14 +114,14 @@ def test_an_episode_that_ends_in_a_turn_holds_nobody_else(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("doors", "most"), [(("/mcp", "/session"), MOST_CALLS), (("/responses",), AT_ONCE)]
+    ("doors", "limit"), [(("/mcp", "/session"), MOST_CALLS), (("/responses",), AT_ONCE)]
 )
 def test_what_an_agent_does_at_once_holds_nobody_else(
-    doors: tuple[str, ...], most: int, monkeypatch: pytest.MonkeyPatch
+    doors: tuple[str, ...], limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of many requests behind a slow turn few wait for it: the others are refused at once."""
     spare = 4
-    monkeypatch.setattr(server, "WORKERS", most + spare)
+    monkeypatch.setattr(server, "WORKERS", limit + spare)
     in_turn, full, go = threading.Event(), threading.Event(), threading.Event()
     refused: list[Any] = []
 
@@ -144,13 +144,13 @@ def test_what_an_agent_does_at_once_holds_nobody_else(
             assert full.wait(20)
             toy_agents.ask(session, messages=ASKED)
             return go.set()
-        with ThreadPoolExecutor(3 * most) as pool:
+        with ThreadPoolExecutor(3 * limit) as pool:
             slow = pool.submit(session.act, "press red")
             assert in_turn.wait(20)
             futures = [pool.submit(post, session, door, **bodies[door])
-                     for door in doors for _ in range(2 * most // len(doors))]  # fmt: skip
+                     for door in doors for _ in range(2 * limit // len(doors))]  # fmt: skip
             try:
-                some = islice(as_completed(futures, timeout=10), most - 1)
+                some = islice(as_completed(futures, timeout=10), limit - 1)
                 refused.extend(future.result() for future in some)
             finally:
                 full.set()
@@ -160,9 +160,9 @@ def test_what_an_agent_does_at_once_holds_nobody_else(
     make = lambda: GuardedEnv(Slow())  # noqa: E731
     with runner(agent, lambda prompt: "press blue", slots=2, make=make) as agent_runner:
         # Turns that wait when the end does may come before it.
-        busy, other = agent_runner.run(tiny_policy.tasks(2), horizon=2 * most)
-    assert [status for status, _ in refused] == [403] * (most - 1)
-    assert f"more than {most} times at once" in busy.error
+        busy, other = agent_runner.run(tiny_policy.tasks(2), horizon=2 * limit)
+    assert [status for status, _ in refused] == [403] * (limit - 1)
+    assert f"more than {limit} times at once" in busy.error
     assert len(other.turns) == 1
 
 

@@ -30,7 +30,7 @@ def tasks_of(family: str, first: int) -> Iterator[dict[str, Any]]:
     return ({"task_id": f"{family}{k}", FAMILY: family} for k in range(first, 999))
 
 
-def play(flat: set[str], counts: dict[str, int], most: int, order: random.Random) -> Refill:
+def play(flat: set[str], counts: dict[str, int], limit: int, order: random.Random) -> Refill:
     """Let episodes end in a random order, until nothing is left to be played."""
     begun = [
         {"task_id": f"{family}{k}", FAMILY: family}
@@ -41,7 +41,7 @@ def play(flat: set[str], counts: dict[str, int], most: int, order: random.Random
         begun,
         {family: tasks_of(family, count) for family, count in counts.items()},
         group_size=SIZE,
-        limit=most,
+        limit=limit,
         seed=lambda group: 100 + group,
         trains=lambda group: group[0].options["task_id"] not in flat,
     )

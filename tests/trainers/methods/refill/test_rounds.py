@@ -44,7 +44,7 @@ class Partial(ToyEnv):
         return outcome
 
 
-def plan(rank: int, world: int, step: int = 1, most: int = 6) -> StepPlan:
+def plan(rank: int, world: int, step: int = 1, limit: int = 6) -> StepPlan:
     """A step of three pairs, of which about two in three are flat."""
     tasks = TrainingTasks(ToyTasks(), "train", 0, True)
     return plan_step(
@@ -62,7 +62,7 @@ def plan(rank: int, world: int, step: int = 1, most: int = 6) -> StepPlan:
                 plan.tasks,
                 further_tasks(tasks, step, len(plan.tasks), plan.horizon),
                 group_size=SIZE,
-                limit=most,
+                limit=limit,
                 seed=plan.env_seed,
                 trains=lambda group: sum(group[0].turns[0].ids) % 3 == 0,
             )

@@ -54,8 +54,8 @@ def test_little_is_left_alone() -> None:
     assert shared_prefixes([RULES, [*RULES, 1]], [0, 0]) == [SharedPrefix([0, 1], 149)]
 
 
-def requests(texts: list[list[int]], first: int = 0, most: int = 3) -> list[Request]:
-    return [Request(first + number, text, most, number) for number, text in enumerate(texts)]
+def requests(texts: list[list[int]], first: int = 0, limit: int = 3) -> list[Request]:
+    return [Request(first + number, text, limit, number) for number, text in enumerate(texts)]
 
 
 def check(model: Any, batch: list[Request], ended: dict[int, Any]) -> None:
@@ -110,9 +110,9 @@ def test_a_place_that_is_used_anew_is_no_source() -> None:
 def test_families_take_turns_while_others_still_run() -> None:
     model = grouped()
     engine = HFEngine(model)
-    batch = requests(prompts(2, SYSTEM), most=30)
+    batch = requests(prompts(2, SYSTEM), limit=30)
     engine.submit(batch, Sampling())
     ended = dict(engine.advance())
-    later = requests([*prompts(3, SYSTEM), *prompts(3, SYSTEM[:50] + RULES)], first=10, most=5)
+    later = requests([*prompts(3, SYSTEM), *prompts(3, SYSTEM[:50] + RULES)], first=10, limit=5)
     engine.submit(later, Sampling())
     check(model, [*batch, *later], finish(engine, ended))

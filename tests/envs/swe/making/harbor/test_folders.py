@@ -137,14 +137,14 @@ def test_an_image_without_a_pytest_of_today_is_no_zero(tmp_path: Path) -> None:
     (tmp_path / "old/_pytest/_version.py").write_text("version_tuple = (7, 2, 1)")
     for path, words in (("", "No module named"), (f"{tmp_path}/old", "got 7")):
         environment = {"PATH": f"{tmp_path}/venv/bin", "PYTHONPATH": f"/testbed:{path}"}
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-S", "-s", "-E", tmp_path / "judge.py"],
             env=environment,
             capture_output=True,
             text=True,
         )
-        assert done.returncode == 1 and "expected an image with pytest 8" in done.stderr
-        assert words in done.stderr
+        assert process.returncode == 1 and "expected an image with pytest 8" in process.stderr
+        assert words in process.stderr
 
 
 def test_a_folder_that_is_there_stays(folders: Path, instance: Instance) -> None:
