@@ -26,7 +26,7 @@ class Notes(Extension):
     """The notes of an episode.
 
     Args:
-        most: Maximum number of notes; the newest that fit are kept.
+        max_notes: Maximum number of notes; the newest that fit are kept.
 
     Raises:
         ConfigurationError: ``most`` is not an integer from 1 to 100.

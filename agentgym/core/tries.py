@@ -30,7 +30,7 @@ class Tries(Extension):
     """The extension that repeats a task after a failed try.
 
     Args:
-        most: Maximum number of tries, at least 2.
+        max_tries: Maximum number of tries, at least 2.
 
     Raises:
         ConfigurationError: ``most`` is not an integer from 2 to 100.

@@ -98,7 +98,7 @@ class Spending:
     Args:
         limits: Limits of all episodes together.
         prices: Prices of tokens.
-        before: Episodes of earlier sessions, which count, too.
+        old_results: Episodes of earlier sessions, which count, too.
     """
 
     def __init__(

@@ -247,7 +247,7 @@ class GymnasiumWorld(World):
     Args:
         env: The environment.
         actions: What can be typed.
-        read: Makes text of an observation.
+        render: Makes text of an observation.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ class BlindPolicy:
 
     Args:
         choose: Chooses one of the admissible actions.
-        again: Whether actions taken earlier in the episode may be chosen.
+        may_repeat: Whether actions taken earlier in the episode may be chosen.
         seed: Seed of the draws. The draws of an episode depend on this seed, the id of the task and
             the seed of the episode, if any: they are independent of the order of the tasks, and
             differ between samples of a task.

@@ -93,7 +93,7 @@ class LeasedBoxes:
 
     Args:
         make: Makes a sandbox without starting it.
-        most: Maximum number of sandboxes.
+        max_boxes: Maximum number of sandboxes.
         lease: Seconds without a sign of the client after which its sandbox is closed. A running
             command ends first, at the latest by its own timeout.
         visible: Folders of this machine; clients can make these and folders below them visible.

@@ -31,7 +31,7 @@ class Refill(RolloutPart):
         tasks: Reset options of the n initial groups, with ids 0 to n - 1.
         further: Reset options of replacement tasks, by family, in order.
         group_size: Episodes of a group, G.
-        most: Maximum groups played per group of the step, at least 1.
+        limit: Maximum groups played per group of the step, at least 1.
         seed: Environment seed of the members of a group, by its id.
         trains: Tells whether a finished group has a learning signal.
 

@@ -92,7 +92,7 @@ class UniverseNames:
 
     Args:
         space: Name space, from 0 to :data:`SPACES` - 1.
-        plain: Whether names are pairs out of lists that all seeds share.
+        is_plain: Whether names are pairs out of lists that all seeds share.
         counts: How many things of each kind will be named.
         namesakes: Share of other things, in percent, that are called after a family or a town.
         stream: Draws.
