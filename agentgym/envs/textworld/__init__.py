@@ -10,12 +10,11 @@ Files:
   tasks; progress as reward
 - ``record.py``: a game in compact form: each fact and action once, to JSON and back
 - ``guessing.py``: the cook that mostly guesses the recipe
-- ``sanitise.py``, ``session.py``: from any text to one command; what the environment asks of an
-  engine
-- ``engine/``: the state machine without words: rules read (``rule_parser``, ``logic``), facts as
-  bits, admissible actions (``commands``), quests with TextWorld's plan repair
+- ``sanitise.py``, ``session.py``: sanitising text to one command; the interface of an engine
+- ``engine/``: the state machine, without text: rules are parsed (``rule_parser``, ``logic``), facts
+  as bits, admissible actions (``commands``), quests with TextWorld's plan repair
   (``dependency_tree``); ``session.py`` joins it with ``inform/``
-- ``inform/``: the words: what the compiled game would print, from its parser (``parser``,
+- ``inform/``: the text that the compiled game would print, from its parser (``parser``,
   ``line_parser``, ``nouns``) over refusals (``action_rules``) to reports (``narrator``)
 - ``generator/``: difficulties and challenges, TextWorld's generator made reproducible, disjoint
   splits

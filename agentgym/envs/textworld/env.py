@@ -48,7 +48,7 @@ NOT_ADMISSIBLE = (
     "the rules of the game know no such command in this state, so nothing changed; what the game "
     "says to it is the observation"
 )
-"""Reason of an invalid turn whose text is the game's own, in ``info["details"]["reason"]``."""
+"""Value of ``info["details"]["reason"]`` for an invalid turn that the game itself answered."""
 
 _LOOKS = ("look", "l")
 """Commands that ask for the room's description."""
@@ -299,7 +299,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
         return self.session.policy() if self._script is None else self._script
 
     def _cooking(self) -> tuple[str, ...]:
-        """Return what a cook types who mostly guesses the recipe; it is kept while followed."""
+        """Return the commands of a cook who mostly guesses, cached while they are followed."""
         if self._cook is None:
             self._cook = guessing.script(self.session, self.task.id, self._typed)
         return self._cook
@@ -319,7 +319,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
         return answer.replace(description, description.partition("\n")[0])
 
     def _observation_of(self, answer: str) -> str:
-        """Add the parts that were asked for to the game's answer."""
+        """Add the requested parts to the game's answer."""
         parts = [answer]
         if self.description:
             description = self.session.description()

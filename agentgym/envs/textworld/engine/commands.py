@@ -47,7 +47,7 @@ class GroundAction(NamedTuple):
     command: str
     """The command that names it."""
     step: PlanStep
-    """What a plan sees of it."""
+    """The action as plans use it."""
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ class GroundAction(NamedTuple):
 
 
 class Admitted:
-    """What a state admits. Most actions are only named: one is made when it is asked for.
+    """The admissible commands of a state, with actions built on first use: most are never taken.
 
     Args:
         rules: The rules.
@@ -78,7 +78,7 @@ class Admitted:
         """The commands, sorted."""
 
     def action(self, command: str) -> GroundAction | None:
-        """Return what a command does, None if nothing; what the last rule makes of it counts."""
+        """Return the action of a command, None if there is none; the last rule wins."""
         for name, bindings in reversed(self._bindings_by_rule.items()):
             if command in bindings:
                 return self._rules.action(name, bindings[command])
@@ -114,7 +114,7 @@ class BoundRules:
         self._memory: BoundedCache[tuple[str, int], dict[str, Bound]] = BoundedCache(_REMEMBERED)
 
     def admitted(self, facts: int) -> Admitted:
-        """Give what a state admits."""
+        """Return the admissible commands of a state."""
         live = [fitting & facts for fitting in self._table.fitting]
         bindings_by_rule = {}
         for name, form in self._forms.items():
@@ -128,14 +128,14 @@ class BoundRules:
         return Admitted(self, bindings_by_rule)
 
     def _commands(self, form: RuleForm, live: Sequence[int], relevant: int) -> dict[str, Bound]:
-        """Give what a rule admits in a state: commands, and what each binds.
+        """Return the commands that a rule admits in a state, and the entities that each binds.
 
         Of several actions with one command it is the one that TextWorld finds first.
 
         Args:
             form: The rule.
             live: The facts of the state that fit each pattern.
-            relevant: Those that the rule can see, by which the answer is remembered.
+            relevant: The facts that the rule can match, which are the key of the cached answer.
         """
         key = (form.rule.name, relevant)
         commands = self._memory.get(key)
@@ -179,7 +179,7 @@ class BoundRules:
     def _extend(
         self, longer: list[Binding], binding: Binding, facts: int, new: Pairs, same_slots: Pairs
     ) -> None:
-        """Bind new placeholders to what facts are about, in every way."""
+        """Bind new placeholders to the entities of facts, in every way."""
         for fact in self._table.facts(facts):
             if same_slots and any(
                 fact[first + 1] != fact[second + 1] for first, second in same_slots
@@ -262,7 +262,7 @@ def facts(atoms: Sequence[Atom], bindings: Mapping[str, str]) -> list[Fact]:
 def _filled(
     binding: Sequence[str | None], free: Sequence[tuple[int, Sequence[str]]]
 ) -> Iterator[tuple[str, ...]]:
-    """Complete a binding with every entity for what no precondition mentions.
+    """Complete a binding with every entity for placeholders that no precondition mentions.
 
     TextWorld takes these entities in the order of a Python set, which differs from run to run;
     here they come sorted.

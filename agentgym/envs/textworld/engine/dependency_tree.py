@@ -1,13 +1,13 @@
 """The dependency tree in which TextWorld keeps the actions that remain to be done.
 
-A node is an action; below it stand the actions whose effects it needs. Taking leaves off until
-nothing is left gives a plan. The tree is repaired as the player moves: an action on a leaf takes
-the leaf away, and an action that spoils what some node needs puts its own reverse below that node.
-The port follows TextWorld 1.7 (``ActionDependencyTree``) step by step, ties included, so that
-plans agree word for word.
+A node is an action; below it stand the actions whose effects it needs. Removing leaves until none
+remain gives a plan. The tree is repaired as the player moves: an action on a leaf takes the leaf
+away, and an action that spoils what some node needs puts its own reverse below that node. The port
+follows TextWorld 1.7 (``ActionDependencyTree``) step by step, ties included, so that plans agree
+word for word.
 
-A tree that is under change is a ``TreeDraft``; one that does not change any more is a ``Tree``, and
-``TreeCache`` makes each of these once: whoever returns from a detour has the tree from before.
+A tree under construction is a ``TreeDraft``; a finished, immutable one is a ``Tree``. ``TreeCache``
+builds each ``Tree`` once, so that a player who returns from a detour gets the earlier tree.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Element:
         self.step = step
         self.removed = step.removed
         self.token = -1
-        """Number of what decides its order among leaves, once it was asked for."""
+        """Cached key of its order among leaves."""
         self.parent: Element | None = None
         """The action that it was last pushed below. Set while pushing, then left."""
         self._needed = -1
@@ -130,7 +130,7 @@ class Node:
 
 
 def _without(nodes: list[Node], key: int) -> list[Node]:
-    """Drop an action, with all below it, from nodes and what is below them."""
+    """Remove an action and its subtree from nodes and their subtrees."""
     remaining = [node for node in nodes if node.element.step.key != key]
     for node in remaining:
         node.children = _without(node.children, key)
@@ -228,7 +228,7 @@ class TreeDraft:
         changed = self._drop(step.key)
         if not self.roots:
             return changed
-        # The reverse brings about what the step takes away: most of the time nobody wants that.
+        # The reverse restores what the step removes, which is rarely needed.
         needed = any([root.needs(step.removed) for root in self.roots])
         spoilt = needed and self.push(self._steps.reverse(step))
         return spoilt if self._steps.undoable(step) else changed or spoilt
@@ -258,7 +258,7 @@ class TreeDraft:
         return True
 
     def flatten(self) -> Iterator[PlanStep]:
-        """Take the tree apart: leaves first, those that spoil nothing before the others."""
+        """Flatten the tree: leaves first, those that spoil nothing before the others."""
         avoided: int | None = None
         while self.roots:
             step = self._order.first(self.leaves(), avoided)

@@ -1,8 +1,8 @@
 """Facts as bits: a state of a world is one integer.
 
-Every fact that a game has met owns one bit of an integer, so that a state, the conditions of an
-action and what it changes are integers too, and "do the conditions hold" is one ``&``. Bits are
-given in the order of first sight: they have no meaning outside their table.
+Each fact that a game has encountered owns one bit of an integer, so that a state, the conditions of
+an action and its changes are integers too, and testing the conditions is one ``&``. Bits are given
+in the order of first sight: they have no meaning outside their table.
 """
 
 from __future__ import annotations
@@ -74,5 +74,5 @@ class FactTable:
                 kind += (kinds[entity],)
             for pattern in patterns[kind]:
                 fitting[pattern] |= bit
-            self._bits[fact] = bit  # last: who finds it here finds it everywhere
+            self._bits[fact] = bit  # last: a reader that finds the fact here finds it in all tables
             bit <<= 1

@@ -1,7 +1,7 @@
 """The rules of a TextWorld game: types, predicates, rules and their commands.
 
-A model of what ``KB.logic`` of a game's JSON says, after aliases are expanded. Nothing here knows
-of a particular world: ``rule_parser`` reads the text, ``commands`` binds the rules to entities.
+A model of ``KB.logic`` in a game's JSON, after aliases are expanded. Nothing here knows of a
+particular world: ``rule_parser`` reads the text, ``commands`` binds the rules to entities.
 """
 
 from __future__ import annotations
@@ -36,22 +36,23 @@ class Rule:
     name: str
     """Name of the rule, for example ``take/c``."""
     preconditions: tuple[Atom, ...]
-    """What must hold, in the order of the source; kept facts stand in the postconditions too."""
+    """Conditions, in the order of the source; facts that persist are postconditions too."""
     postconditions: tuple[Atom, ...]
-    """What holds afterwards in place of the preconditions."""
+    """Facts that replace the preconditions."""
     types: Mapping[str, str]
     """Placeholder to the type of entity that it stands for, in order of first use."""
 
-    # Placeholders stand for different entities: what holds for atoms holds for their facts.
+    # Placeholders stand for different entities, so relations between atoms hold between their
+    # facts.
 
     @cached_property
     def added(self) -> tuple[Atom, ...]:
-        """What it brings about."""
+        """Facts that it adds."""
         return _without(self.postconditions, self.preconditions)
 
     @cached_property
     def removed(self) -> tuple[Atom, ...]:
-        """What it ends."""
+        """Facts that it removes."""
         return _without(self.preconditions, self.postconditions)
 
     @cached_property
@@ -110,7 +111,7 @@ class Join(NamedTuple):
 
 
 class CommandTemplate(NamedTuple):
-    """The command of a rule, to be filled with the names of what the rule is bound to."""
+    """The command of a rule, to be filled with the names of the entities bound."""
 
     text: str
     """The command with ``%s`` where a name goes."""
@@ -119,7 +120,7 @@ class CommandTemplate(NamedTuple):
 
 
 class RuleForm(NamedTuple):
-    """What of a rule that a command names is the same in every world."""
+    """The part of a rule with a command that is the same in every world."""
 
     rule: Rule
     """The rule."""
@@ -191,7 +192,7 @@ class Logic:
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
-        """What the preconditions of rules ask of a fact, each pattern once."""
+        """The distinct patterns of facts in the preconditions of rules."""
         return tuple(
             dict.fromkeys([pattern for rule in self.rules for pattern in self._patterns_of(rule)])
         )

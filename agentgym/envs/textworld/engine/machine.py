@@ -39,7 +39,7 @@ class MachineSnapshot:
     moves: int
     """Number of actions applied."""
     result: StoryResult
-    """What the compiled game would say."""
+    """The answer of the compiled game."""
 
 
 class Machine:
@@ -55,7 +55,7 @@ class Machine:
         self._mask = self.world.initial
         self._quests = self.world.beginning
         self.result = StoryResult()
-        """What the compiled game would say about score and end."""
+        """Score and end according to the compiled game."""
         self.moves = 0
         """Number of actions applied."""
 
@@ -67,7 +67,7 @@ class Machine:
 
     @property
     def facts(self) -> frozenset[Fact]:
-        """What is true now."""
+        """The facts that hold now."""
         mask, facts = self._latest_facts
         if mask != self._mask:
             table = self.world.table

@@ -1,10 +1,10 @@
-"""Quests: what completes or fails them, what they pay, and the plan that remains.
+"""Quests: their winning and failing conditions, rewards, and the remaining plan.
 
-The progress of a quest is a value: ``advance`` makes a new one. So a machine can be forked by
-keeping a reference, and what was computed for a progress stays true.
+The progress of a quest is a value: ``advance`` makes a new one. So a machine is forked by keeping a
+reference, and values cached for a progress stay valid.
 
-There are two opinions on the same quests. TextWorld's tracker follows plans (``QuestProgress``): a
-quest whose plan was spoilt for good counts as lost. A compiled game knows no plans
+The same quests are judged in two ways. TextWorld's tracker follows plans (``QuestProgress``): a
+quest whose plan can no longer succeed counts as lost. A compiled game knows no plans
 (``StoryResult``): after every turn it looks at the conditions alone; a failing event loses, a
 winning event pays, once for a quest that is not repeatable, and the story is won when every quest
 that is not optional has paid. A game whose quests are all optional has no end. Plans come from the
@@ -56,13 +56,13 @@ class Quest:
 
 
 class EventProgress:
-    """How far an event is; never changed.
+    """The progress of an event; immutable.
 
     Args:
         event: The event.
         triggered: Whether it has happened.
         unfinishable: Whether an action that nothing undoes spoilt its plan.
-        plan: What remains to be done, the trigger last.
+        plan: The remaining actions, the trigger last.
         tree: The same as a dependency tree; not always in step with ``plan``, as in TextWorld.
     """
 
@@ -110,7 +110,7 @@ class QuestProgress:
         self.failed = any([event.triggered for event in fails])
         """Whether a failing event has happened."""
         self.unfinishable = any([event.unfinishable for event in wins])
-        """Whether a winning event was spoilt for good."""
+        """Whether a winning event can no longer be reached."""
         self.done = self.completed or self.failed or self.unfinishable
         """Whether the quest is not followed any more."""
 
@@ -182,7 +182,7 @@ def _advance(
 
 
 def _compress(plan: Plan, needs: Sequence[int | None], facts: int) -> Plan | None:
-    """Cut stretches out of a plan as long as what remains can be carried out from ``facts``."""
+    """Remove stretches of a plan while the remainder can be carried out from ``facts``."""
     shortest = None
     shorter = _shorter(plan, needs, facts)
     while shorter is not None:

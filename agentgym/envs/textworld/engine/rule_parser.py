@@ -235,7 +235,7 @@ class _Parser:
         self._expect(";")
 
     def _source(self) -> None:
-        """Pass over what only the Inform 7 compiler needs: kinds and source of predicates."""
+        """Skip kinds and source of predicates, which only the Inform 7 compiler needs."""
         self._types = {}
         if self._tokens[self._at + 1 : self._at + 2] and self._tokens[self._at + 1][1] == "(":
             self._atom()
@@ -257,7 +257,7 @@ class _Parser:
         return Rule(name, pre, post, self._types)
 
     def _check(self, rule: Rule) -> None:
-        """Refuse a command that names something else than what its rule is about."""
+        """Refuse a command that names an entity its rule does not bind."""
         for name in (rule.name, self._reverses.get(rule.name, "")):
             command = self._commands.get(name, "")
             strange = set(FIELD.findall(command)) - set(rule.types)

@@ -1,7 +1,7 @@
 """The native engine: the same games without compiler, interpreter or the ``textworld`` package.
 
 The state machine of :mod:`agentgym.envs.textworld.engine` decides what happens, the narrator of
-:mod:`agentgym.envs.textworld.inform` reads the commands and tells it in Inform's words.
+:mod:`agentgym.envs.textworld.inform` parses the commands and words the answers as Inform does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NativeSession:
     """One game, whose record or JSON must not be changed.
 
     Raises:
-        DataError: It is no game of TextWorld 1.x, or has texts that are not understood.
+        DataError: It is not a game of TextWorld 1.x, or has texts that cannot be parsed.
     """
 
     def __init__(self, game: Mapping[str, Any] | Record) -> None:

@@ -1,4 +1,4 @@
-"""Actions as the plans see them: conditions, effects, and what undoes them."""
+"""Actions as plans use them: conditions, effects and reverses."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class PlanStep:
     Args:
         name: Name of the rule.
         preconditions: Bits of the conditions.
-        postconditions: Bits of what holds in place of them afterwards.
+        postconditions: Bits of the facts that replace them.
         commands: Its command, and the one that undoes it.
         undone_by: Name of the rule that undoes it, as the action itself says.
         proper: Whether the preconditions, and the postconditions, are free of repetitions.
             TextWorld counts a repeated condition twice, and so never applies such an action in a
             sequence.
-        key: Number of what makes TextWorld take two actions for the same: name and conditions.
+        key: Number of its name and conditions, by which TextWorld compares actions.
     """
 
     __slots__ = (
@@ -63,9 +63,9 @@ class PlanStep:
         self.proper = proper
         self.key = key
         self.reverse: PlanStep | None = None
-        """The step that undoes this one, once it was asked for."""
+        """The step that undoes this one, cached."""
         self.packed: PackedStep | None = None
-        """The step as plain data, once it was asked for."""
+        """The step as plain data, cached."""
 
 
 class StepTable:
@@ -104,8 +104,8 @@ class StepTable:
     def reverse(self, step: PlanStep) -> PlanStep:
         """Make the step that undoes another: conditions and outcome change places.
 
-        A step without a declared reverse gets one in name only. TextWorld plans with it too: it
-        finds in this way that a fact was spoilt for good.
+        A step without a declared reverse gets one in name only. TextWorld plans with it too, and so
+        detects that a fact is lost for good.
         """
         if step.reverse is None:
             step.reverse = self.make(

@@ -26,24 +26,23 @@ _REMEMBERED = 512
 class GameWorld:
     """A game that any number of machines can play at once. Make one with ``GameWorld.of``.
 
-    It only ever grows in what it remembers of states met before; nothing that it answers depends
-    on what was asked before.
+    It caches the states it has encountered; no answer depends on earlier calls.
     """
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        """What it was made of."""
+        """The game's record."""
         self.logic = parse(record.knowledge["logic"])
         """Rules and commands."""
         self.names = {info.id: info.name or "" for info in record.infos}
-        """Entity to the name that a player uses, in the order of the game; empty for what no player
-        meets."""
+        """Entity to the name that a player uses, in the order of the game; empty for entities that
+        no player encounters."""
         self.table = FactTable(self.logic, record.kinds, record.facts)
-        """The facts that this world has met, as bits: first those of the record."""
+        """The facts encountered in this world, as bits: those of the record first."""
         self.steps = StepTable(self.table, self.logic.reverses)
         """The steps of plans."""
         self.rules = BoundRules(self.logic, self.table, self.steps, self.names, record.kinds)
-        """What can be done."""
+        """The rules."""
         self.initial = (1 << record.start) - 1
         """Bits of the facts at the start."""
         builder = _QuestBuilder(self)
@@ -82,7 +81,7 @@ class GameWorld:
         return self
 
     def admitted(self, facts: int) -> Admitted:
-        """Give what the state with these facts admits."""
+        """Return the admissible commands of the state with these facts."""
         admitted = self._admitted.get(facts)
         if admitted is None:
             admitted = self._admitted.put(facts, self.rules.admitted(facts))
@@ -160,5 +159,5 @@ def _mask(numbers: Iterable[int]) -> int:
 
 
 def _proper(numbers: Sequence[int], mask: int) -> bool:
-    """Tell whether no fact stands twice among those that were joined."""
+    """Return whether the joined facts are free of repetitions."""
     return mask.bit_count() == len(numbers)

@@ -32,10 +32,10 @@ Files = str | Path | Sequence[str | Path]
 class FileTasks(GameSet):
     """Game files as tasks.
 
-    A game is a ``.json`` file that TextWorld wrote; a ``.z8`` stands for the ``.json`` beside it,
-    and is what the Inform 7 engine then plays, in a process of its own, as it comes from elsewhere.
+    A game is a ``.json`` file that TextWorld wrote; a ``.z8`` stands for the ``.json`` beside it.
+    The Inform 7 engine then plays that ``.z8`` in a separate process, since its origin is unknown.
     Ids read ``textworld/files/<name>`` and are seen by policies: names should not tell solutions.
-    All files are read, and what is wrong with one is said, when the set is made.
+    All files are read, and errors reported, when the set is made.
 
     Args:
         source: A mapping from splits to files; or a folder with subfolders ``train``, ``valid``,
@@ -85,7 +85,7 @@ class FileTasks(GameSet):
         return len(self._files[split])
 
     def story(self, task: Task) -> Path:
-        """Return the ``.z8`` file beside the game, or one compiled when it is first asked for."""
+        """Return the ``.z8`` file beside the game, or one compiled on first use."""
         path = self._files[task.split][task.index].with_suffix(".z8")
         if path.is_file():
             return path
@@ -109,8 +109,8 @@ class FileTasks(GameSet):
 def planned_length(game: Game) -> int | None:
     """Return how many commands the expert types from the start of a game.
 
-    The walkthrough of a game file may have commands to spare; the plan that the rules of the game
-    lead to has none, and is what the expert follows where there is one.
+    The walkthrough of a game file may contain superfluous commands; the plan derived from the rules
+    has none, so the expert follows it if there is one.
     """
     try:
         commands = Machine(GameWorld.of(game)).policy()
@@ -144,7 +144,7 @@ def read_file(file: Path) -> Game:
 
 
 def check_file(file: Path, *, native: bool = False) -> str:
-    """Read a game as far as its engine does, so that what is wrong with it is said at once.
+    """Read a game as far as its engine does, so that errors surface at once.
 
     With ``native``, that engine has to understand its texts and rules. Returns the fingerprint.
 

@@ -1,4 +1,4 @@
-"""A set of games as tasks: what the games of a setting and game files have in common."""
+"""A set of games as tasks: the common base of generated games and game files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ NO_OBJECTIVE = "Find out what there is to do, and do it."
 """Goal of a game that tells none (``simple`` with ``goal="none"``)."""
 
 EXPERTS = ("oracle", "hesitant", "guessing")
-"""Who may demonstrate: the game's own winning policy, who makes sure before each command, or, in
-games with a cookbook, who mostly guesses the recipe."""
+"""Demonstrators: the game's winning policy; one that checks before each command; and, in games with
+a cookbook, one that mostly guesses the recipe."""
 FALLIBLE: Mapping[str, str] = {"guessing": "oracle"}
-"""Experts that do not always win -> who does."""
+"""Experts that do not always win, each with the one that does."""
 
 Source = Game | Record
 """A game as it is read: in brief if it is bundled, else as JSON."""
@@ -54,7 +54,7 @@ class GameSet(NumberedTasks[Source]):
         self.expert = EXPERTS[0]
 
     def source(self, task: Task) -> Source:
-        """Return what the native engine makes of a task's game. It is shared: do not change it."""
+        """Return the compiled form of a task's game. It is shared: do not change it."""
         return super().problem(task)
 
     def problem(self, task: Task) -> Game:
@@ -74,7 +74,7 @@ class GameSet(NumberedTasks[Source]):
 
     @abstractmethod
     def story(self, task: Task) -> Path:
-        """Return the story file of a task, compiled when it is first asked for.
+        """Return the story file of a task, compiled on first use.
 
         Returns:
             Path of the ``.z8`` file; the game's plain ``.json`` lies beside it.
@@ -90,7 +90,7 @@ class GameSet(NumberedTasks[Source]):
 
     @abstractmethod
     def _source(self, split: str, number: int) -> dict[str, Any]:
-        """Return what names a game, for the content of its task."""
+        """Return the fields that identify a game, for the content of its task."""
 
     def _describe(self, split: str, number: int, problem: Source) -> tuple[str, Mapping[str, Any]]:
         content = GameContent(self, split, number)
@@ -105,7 +105,7 @@ class GameSet(NumberedTasks[Source]):
 
 
 class GameContent(Mapping[str, Any]):
-    """The content of a game's task: what names the game, and its ``sha256``.
+    """The content of a game's task: the fields that identify the game, and its ``sha256``.
 
     The hash takes as long as a reset, and only panels and snapshots ask for it: it is computed
     when it is read. A copy is a plain dict.
@@ -145,7 +145,7 @@ class GameContent(Mapping[str, Any]):
         return repr(dict(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as what it holds."""
+        """Pickle as a plain dict."""
         return dict, (dict(self),)
 
 

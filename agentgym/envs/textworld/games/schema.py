@@ -1,7 +1,7 @@
 """The form of a game's JSON: every part that an engine reads, and of what type it must be.
 
-Game files come from users. What is wrong with one is said when it is read, with the place in the
-file, not by an error of the engine some turns later.
+Game files come from users. An error is reported when the file is read, with its place in the file,
+not by the engine some turns later.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _NAMES: dict[Any, str] = {
 
 
 def check_game(game: Any) -> None:
-    """Refuse what is no game that an engine can play.
+    """Refuse JSON that is not a game an engine can play.
 
     Raises:
         DataError: A part is missing or of another type, or a fact names something that is not in
@@ -94,7 +94,7 @@ def _check_object(shape: Mapping[str, Shape], value: Any, where: str) -> None:
 
 
 def _name(shape: Shape) -> str:
-    """Say in words what a shape is."""
+    """Describe a shape in words."""
     if isinstance(shape, (list, dict)):
         return "a list" if isinstance(shape, list) else "an object"
     return _NAMES[shape]

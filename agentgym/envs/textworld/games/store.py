@@ -1,12 +1,12 @@
 """Generated games on disk: made once, read by every process.
 
 A game lies at ``<cache>/textworld/<version>/<setting>/<split>-<index>.game``, its story file, if
-one was asked for, in the folder ``<split>-<index>.story`` beside it, as ``game.z8`` with a plain
+requested, in the folder ``<split>-<index>.story`` beside it, as ``game.z8`` with a plain
 ``game.json``. Both are verified by size and SHA-256 before they are used (the interpreter of story
-files ends the process on a damaged one) and made again where they do not fit; how they are written
-is told in :mod:`agentgym.support.caching`. Where nothing can be written games stay in memory, and a
-story file lies among the system's temporary files until the process ends. The cache grows by 3 to
-11 KB for a game and 0.4 MB for a story file and is never emptied by itself:
+files ends the process on a damaged one) and regenerated where they do not match; how they are
+written is described in :mod:`agentgym.support.caching`. Where nothing can be written games stay in
+memory, and a story file lies among the system's temporary files until the process ends. The cache
+grows by 3 to 11 KB for a game and 0.4 MB for a story file and is never emptied by itself:
 :meth:`GameStore.clear` removes the games of a setting, :func:`clear` all of them, at any time.
 """
 
