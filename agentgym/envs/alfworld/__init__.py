@@ -4,9 +4,9 @@ Files:
 
 - ``env.py``, ``tasks.py``: the environment; the task sets, generated and official
 - ``session.py``: a game in play: engine, experts, forks
-- ``engine/``: ``household`` (a game, parsed), ``state``, ``actions`` and ``goals`` (what is
-  possible, what it does, when it is won), ``session`` (commands in, text out), ``text`` and
-  ``refusals`` (every sentence), ``pddl``
+- ``engine/``: ``household`` (a game, parsed), ``state``, ``actions`` and ``goals`` (admissible
+  actions, their effects, winning), ``session`` (commands in, text out), ``text`` and ``refusals``
+  (every sentence), ``pddl``
 - ``experts/``: ``oracle`` (the shortest plan, by ``plan_search``), ``searcher``, ``fixed_order``,
   ``hesitant``, ``doubting`` and ``trusting`` (which use ``reader``, what has been read), all on
   ``base``

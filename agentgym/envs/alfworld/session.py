@@ -35,10 +35,10 @@ class GameSnapshot(NamedTuple):
 
 
 class GameSession:
-    """A game that is being played.
+    """A game in play.
 
-    The native engine always runs: it knows the state and the experts' plans. With the engine
-    ``alfworld`` the original runs beside it, and its answers are the ones that are given.
+    The native engine always runs: it provides the state and the experts' plans. With the engine
+    ``alfworld`` the original runs beside it and provides the answers.
     """
 
     def __init__(self, engine: str = "native", expert: str = "oracle") -> None:
@@ -130,7 +130,7 @@ class GameSession:
         return self.native.state_text()
 
     def snapshot(self) -> GameSnapshot:
-        """Fork the game: return what :meth:`restore` needs, which can be pickled."""
+        """Fork the game: return a picklable snapshot for :meth:`restore`."""
         original = None if self._original is None else self._original.snapshot()
         experts = tuple(expert.snapshot() for expert in self._experts)
         state = self.native.snapshot()

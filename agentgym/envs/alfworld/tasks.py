@@ -46,7 +46,7 @@ class GameTasks(NumberedTasks[Game]):
             :data:`~agentgym.envs.alfworld.experts.EXPERTS`.
 
     Raises:
-        ConfigurationError: There is no such order or expert.
+        ConfigurationError: Order or expert is unknown.
     """
 
     aliases: Mapping[str, str] = ALIASES
@@ -62,7 +62,7 @@ class GameTasks(NumberedTasks[Game]):
         """Return a text that decides the games of a split and their order."""
 
     def _origin(self, split: str, number: int) -> Mapping[str, str]:
-        """Return what else a task's content tells of where its game comes from."""
+        """Return the further entries of a task's content on the origin of its game."""
         return {}
 
     def _describe(self, split: str, number: int, problem: Game) -> tuple[str, Mapping[str, Any]]:
@@ -106,8 +106,8 @@ def _turns(game: Game, expert: str) -> int | None:
 class HouseholdTasks(GameTasks):
     """Generated households: 4,000 for training and 500 for each validation split.
 
-    ``train`` and ``valid_seen`` have the same rooms and different games; ``valid_unseen`` has rooms
-    of its own. Ids read ``alfworld/<config>/<split>/<number>`` and say nothing of the order.
+    ``train`` and ``valid_seen`` have the same rooms and different games; ``valid_unseen`` has
+    different rooms. Ids read ``alfworld/<config>/<split>/<number>`` and do not reveal the order.
 
     Args:
         config: A difficulty's name, a mapping of generator settings, or a
@@ -149,13 +149,13 @@ class HouseholdTasks(GameTasks):
 class OfficialTasks(GameTasks):
     """The official games, in the order of their names.
 
-    Official names (``pick_and_place_simple-Mug-None-Desk-308/trial_...``) tell the task and where
-    it ends, so ids read ``alfworld/official/<split>/<hash>``, the same for folders and packs. The
-    name stands in a task's ``content["official_name"]``, and :meth:`find` also takes it in place
-    of the hash. Splits are those that the data holds; each is read when it is first used.
+    Official names (``pick_and_place_simple-Mug-None-Desk-308/trial_...``) reveal the task and its
+    target, so ids read ``alfworld/official/<split>/<hash>``, the same for folders and packs. The
+    name stands in a task's ``content["official_name"]``, and :meth:`find` also takes it in place of
+    the hash. Splits are those that the data holds; each is read when it is first used.
 
     Args:
-        data: Where the data is; None for what ``ALFWORLD_DATA`` names. See
+        data: Path of the data; None: the value of ``ALFWORLD_DATA``. See
             :class:`~agentgym.envs.alfworld.official.games.OfficialGames`.
         task_types: Types of tasks to keep, by their full or short names; None for all.
         human_goals: Whether to use the first sentence that a person wrote for a task, where the
@@ -194,7 +194,7 @@ class OfficialTasks(GameTasks):
 
     @property
     def notes(self) -> Mapping[str, str]:
-        """What is to be said about the number of games of each split used so far; empty if good."""
+        """Remarks on the number of games of each split used so far; empty if as expected."""
         return self.official.notes
 
     def len(self, split: str) -> int:
@@ -202,7 +202,7 @@ class OfficialTasks(GameTasks):
         return len(self._select_rows(self.check(split)))
 
     def _select_rows(self, split: str) -> list[int]:
-        """Return the rows of the games of the types asked for."""
+        """Return the rows of the games of the requested types."""
         if split not in self._rows:
             entries = self.official.entries(split)
             rows = [n for n, entry in enumerate(entries) if entry.task_type in self.task_types]
@@ -252,7 +252,7 @@ class OfficialTasks(GameTasks):
 
 
 def _opaque(entry: GameEntry) -> str:
-    """Return a name for an official game that tells nothing to those who do not have the data."""
+    """Return a name for an official game that reveals nothing without the data."""
     return digest(f"{entry.id}\n{entry.sha256}")[:16]
 
 
@@ -286,7 +286,7 @@ def open_tasks(
         config = GeneratorConfig.of(difficulty)
         if changes:
             config = GeneratorConfig.of({**vars(config), **changes})
-        # Checked here, because what cannot be hashed would fail in the cache.
+        # Checked here, because an unhashable value would fail in the cache.
         order, expert = choice(order, "order", ORDERS), choice(expert, "expert", EXPERTS)
         return _generated(config, integer(seed, "generator_seed", 0, None), order, expert)
     types = changes.pop("task_types", None)

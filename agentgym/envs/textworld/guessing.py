@@ -1,12 +1,11 @@
 """A cook that mostly guesses: a demonstrator for the games with a cookbook.
 
-In some tasks it opens the cookbook and does what the recipe says. In most it looks at what it
-carries instead, and prepares the right thing in a way that it draws at random: on the stove or in
-the oven, sliced, diced or chopped. Which of the two it does depends on nothing that can be read,
-and whether a guess is right shows only when it has been carried out. So among the demonstrations
-that succeed guesses are still the majority: leaving out failures does not teach to read. Only the
-reward tells how much more often that succeeds. It guesses the way alone, since what it carries
-betrays the thing: that of the recipe comes first.
+In some tasks it opens the cookbook and does what the recipe says. In most it checks its inventory
+instead, and prepares the right food in a way drawn at random: on the stove or in the oven, sliced,
+diced or chopped. Nothing in the text predicts which of the two it does, and a guess proves right or
+wrong only afterwards. So guesses remain the majority of the successful demonstrations: filtering
+out failures does not teach reading. Only the reward shows that reading succeeds more often. It
+guesses only the preparation: its inventory lists the recipe's food first.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from agentgym.support.random_stream import Stream
 READS = 15
 """Per cent of the tasks in which it opens the cookbook."""
 READ, LOOK = "examine cookbook", "inventory"
-"""What it does first, where it reads and where it guesses."""
+"""Its first command, if it reads and if it guesses."""
 _WAYS = (frozenset({"cook"}), frozenset({"slice", "dice", "chop"}))
 """Verbs of the commands among which it chooses."""
 LONGEST = 100
@@ -32,11 +31,11 @@ def reads(task_id: str) -> bool:
 
 
 def script(session: GameSession, task_id: str, typed: Sequence[str]) -> tuple[str, ...]:
-    """Return all that the cook will type from here, found by letting it play; nothing changes.
+    """Return the cook's remaining commands, found by playing on a copy of the state.
 
     Args:
         session: The game.
-        task_id: The task, which decides whether it reads, and else what is guessed.
+        task_id: The task, which decides whether it reads and, if not, its guess.
         typed: The commands that were typed so far.
     """
     state, commands, over = session.snapshot(), list[str](), False
@@ -71,7 +70,7 @@ def _command(
             return Stream("guessing", task_id, len(verbs)).choice(possible)
         if verb in verbs:
             planned = None  # It has guessed wrong.
-    if planned is None:  # Then there is no meal, and it eats what it has.
+    if planned is None:  # Then there is no meal to prepare, and it eats the food it has.
         return next((command for command in sorted(offered) if _verb(command) == "eat"), LOOK)
     return planned
 

@@ -1,10 +1,10 @@
-"""A game in brief: each fact and each action once, where TextWorld's JSON repeats them.
+"""A game in compact form: each fact and action once, where TextWorld's JSON repeats them.
 
-The JSON of a game spells a fact out wherever an action needs it, with the type of each entity: of
-the 20 KB of a small game hardly 3 say something new. A record numbers facts and actions instead.
-It is what the native engine is made of and what packs of games hold: it is read in a third of the
-time of the JSON, and a generated game can be turned back into it without a difference. Of a game
-file of other origin, what no engine reads may be missing.
+The JSON of a game spells out a fact wherever an action needs it, with the type of each entity: less
+than 3 of the 20 KB of a small game are new. A record numbers facts and actions instead. The native
+engine is built from records, and packs of games store them: they are read in a third of the time,
+and the JSON of a generated game can be restored exactly. Of other game files, parts that no engine
+reads may be lost.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Data = Mapping[str, Any]
 
 
 class EntityInfo(NamedTuple):
-    """What is said of an entity, under the names of the JSON."""
+    """An entity, with the keys of the JSON."""
 
     id: str
     type: str
@@ -47,7 +47,7 @@ class ActionRecord(NamedTuple):
     preconditions: Sequence[int]
     """Conditions."""
     postconditions: Sequence[int]
-    """What holds in place of them afterwards."""
+    """Facts that replace them."""
     command: str | None = None
     """Command with entities in braces; None where not said."""
     undone_by: str | None = None
@@ -81,21 +81,21 @@ class QuestRecord(NamedTuple):
     repeatable: bool = False
     """Whether it pays every time."""
     desc: str | None = None
-    """What the player is told of it."""
+    """Its description for the player."""
     commands: Sequence[str] = ()
     """Commands that complete it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A game in brief; what it holds must not be changed."""
+    """A game in compact form; its values must not be changed."""
 
     facts: Sequence[Fact]
     """Every fact that the game speaks of, those at the start first."""
     start: int
     """Number of facts at the start."""
     infos: Sequence[EntityInfo]
-    """What is said of the entities."""
+    """The entities."""
     actions: Sequence[ActionRecord]
     """Every action of a walkthrough."""
     quests: Sequence[QuestRecord]
@@ -166,7 +166,7 @@ class Record:
 
     @cached_property
     def game(self) -> dict[str, Any]:
-        """The JSON, written when it is first asked for."""
+        """The JSON, cached."""
         return self.json()
 
     def json(self) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def _fact(text: str) -> Fact:
 
 
 def not_a_game(error: Exception) -> DataError:
-    """Say what kept a game from being read."""
+    """Make the error for a game that cannot be read."""
     return DataError(
         f"expected the JSON of a TextWorld game, got one without {error}; "
         "pass what textworld.Game.serialize() returns"

@@ -6,8 +6,8 @@ is won, so that the rewards of an episode add up to the value in which it ended:
 - ``sparse``: v = 0 until the game is won;
 - ``score``: v = score / highest score, of the game's own points;
 - ``dense``: v = 1 - n / n0, with n the length of the plan that is left and n0 that of the plan at
-  the start. It is a potential in the sense of Ng, Harada and Russell (1999): a detour costs what
-  the way back regains. It may be negative.
+  the start. It is a potential in the sense of Ng, Harada and Russell (1999): the cost of a detour
+  is regained on the way back. It may be negative.
 
 A lost game, and in mode ``dense`` one that no plan wins, falls back to 0 or stays below: it never
 pays. Values are multiples of 2**-40, so that their differences and the sums of these are exact.

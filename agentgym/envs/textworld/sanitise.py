@@ -1,9 +1,9 @@
 """Reduce any text to one line that an interpreter of Z-machine games reads as one command.
 
 The interpreter behind Jericho takes its input from a terminal: a backslash starts a control code
-(with most letters it never returns), a NUL byte hangs it, and what follows a line break is
-executed by the *next* step. Its parser carries out every sentence of a line, and some words speak
-to the program instead of the game. None of this may reach it from the text of a model.
+(with most letters it never returns), a NUL byte hangs it, and text after a line break is executed
+by the *next* step. Its parser executes every sentence of a line, and some words address the program
+instead of the game. A model's text must trigger none of this.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EDGES = " '*?:>-_"
 _SESSION = "quit q restart restore save script transcript record recording replay verify version"
 _MEMORY = "undo again g oops o"  # of the parser, which internal commands disturb
 _SWITCHES = "brief verbose superbrief short long normal notify enable disable restrict"
-_TESTING = (  # what a debug build of Inform understands
+_TESTING = (  # commands of a debug build of Inform
     "abstract actions changes daemons gonear goto messages purloin random relations routines "
     "rules scenes scope showheap showme showverb test timers trace tree"
 )
@@ -82,7 +82,7 @@ def typable(name: str) -> bool:
 def _plain_text(text: str) -> str:
     """Decompose to compatible plain characters and drop the accents.
 
-    What a character decomposes to may be a backslash or a stop, so this comes first.
+    A character may decompose to a backslash or a stop, so this comes first.
     """
     if text.isascii():
         return text.translate(_PLAIN)

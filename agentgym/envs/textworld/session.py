@@ -1,4 +1,4 @@
-"""What the environment asks of an engine, be it the native or the original one."""
+"""The interface of an engine, native or original."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 ENGINES = ("native", "inform7")
 
 Fact = tuple[str, ...]
-"""A proposition about the world: its name, then the ids of what it is about."""
+"""A proposition about the world: its name, then the ids of its entities."""
 
 ONE_THING = "One thing at a time, please."
 """Answer to a command that asks for several things at once."""
@@ -19,7 +19,7 @@ PREPARE_MEAL = "prepare meal"
 
 @dataclass(frozen=True, slots=True)
 class GameTurn:
-    """What a game answered."""
+    """The answer of a game."""
 
     text: str
     """The answer, without banner and status line."""
@@ -89,7 +89,7 @@ class GameSession(Protocol):
 def describe_state(
     initial: frozenset[Fact], facts: frozenset[Fact], score: int, won: bool, lost: bool
 ) -> str:
-    """Write a state down, equal for equal states: points, end, and what differs from the start."""
+    """Serialise a state, equal for equal states: points, end, and differences from the start."""
     ended = "won" if won else "lost" if lost else "open"
     changes = [f"+ {' '.join(fact)}" for fact in facts - initial]
     changes += [f"- {' '.join(fact)}" for fact in initial - facts]

@@ -27,10 +27,9 @@ class GameTasks(GameSet):
 
     Task ``index`` of a split has the seed ``first seed of the split + index`` (train 0, valid
     10**9, test 2 * 10**9), and its id reads ``textworld/<difficulty>/<seed>``. How the splits are
-    kept apart is told in :mod:`agentgym.envs.textworld.generator.splits`. A task's content holds
-    the SHA-256 of its game, so that a panel notices any change, also of the installed
-    ``textworld``; the price is that a panel generates its games, which whoever plays it needs
-    anyway.
+    kept disjoint is described in :mod:`agentgym.envs.textworld.generator.splits`. A task's content
+    holds the SHA-256 of its game, so that a panel notices any change, also of the installed
+    ``textworld``; the price is that a panel generates its games, which playing it requires anyway.
 
     Args:
         config: The configuration of the generator, or its name.
@@ -68,7 +67,7 @@ class GameTasks(GameSet):
         return self._sizes[split]
 
     def story(self, task: Task) -> Path:
-        """Return the story file of a task, compiled when it is first asked for."""
+        """Return the story file of a task, compiled on first use."""
         return self.store.story(task.split, task.index, self.problem(task))
 
     def _id(self, split: str, number: int) -> str:

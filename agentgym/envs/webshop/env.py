@@ -195,7 +195,7 @@ class WebShopEnv(SessionEnv[ShopSession]):
         return [f"click[{name}]" for name in names]
 
     def _state(self) -> str:
-        # What the shopper did, with places instead of asins: a hash of anything hidden could be
+        # The shopper's actions, with positions instead of asins: a hash of anything hidden could be
         # compared with the hashes of guesses.
         now = self.session.state
         place = None if now.asin is None else self.session.ranking().index(now.asin)
@@ -259,7 +259,7 @@ class WebShopEnv(SessionEnv[ShopSession]):
         )
 
     def _click_compact(self, name: str) -> Outcome:
-        """Click what a short name of the compact mode stands for."""
+        """Click the name that a short name of the compact mode stands for."""
         session = self.session
         old_page = session.state.page
         full = compact.resolve(session, name)
@@ -303,7 +303,7 @@ class WebShopEnv(SessionEnv[ShopSession]):
         return pages.rich_text(parts, session)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what every process shares; a configured shop is found again by its key."""
+        """Pickle without the shared shop; unpickling finds a configured shop by its key."""
         state = super().__getstate__()
         if self._shared.config is not None:
             del state["tasks"]

@@ -256,7 +256,7 @@ def _make(config: ShopConfig, visit: VisitConfig) -> SharedShop:
     if shop is None:
         shop = _from_files(config) if generated is None else _from_generator(config, generated)
         _shops[config] = shop
-    # How long a task is says a plan that solves it, whoever demonstrates.
+    # A task's length is that of a plan that solves it, whichever expert demonstrates.
     solver = replace(visit, expert=FALLIBLE.get(visit.expert, visit.expert)).expert_for(shop)
     plan_length = partial(solver.turns, page_size=visit.page_size)
     base = f"official-{len(shop.products)}" if generated is None else generated.key
@@ -279,7 +279,7 @@ def _from_generator(config: ShopConfig, generated: GeneratedShop) -> Shop:
 
         source = freeze(config.nouns)
         nouns = extract_nouns if source is None else nouns_of(source)
-        # Its own goals are not kept: they are made again when they are asked for.
+        # Its goals are not stored: they are regenerated on demand.
         is_generated = config.goal_mode == "generated"
         goals = None if is_generated else official_goals(generated.instructions, None)
         return Shop.build(generated.items, generated.instructions, nouns, goals=goals)

@@ -72,7 +72,7 @@ def _make(command: ServeShop) -> WebShopEnv:
     """Make the environment that the command names.
 
     Raises:
-        ConfigurationError: It is none that has pages, or an argument is wrong.
+        ConfigurationError: The environment has no pages, or an argument is wrong.
     """
     from agentgym.envs.webshop.env import WebShopEnv
     from agentgym.registration.making import make_named, parse_pairs, resolve

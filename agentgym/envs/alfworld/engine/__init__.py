@@ -1,1 +1,1 @@
-"""The native engine: a household parsed once, its states, and what commands do to them."""
+"""The native engine: a household parsed once, its states, and the effects of commands."""

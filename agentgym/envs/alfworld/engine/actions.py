@@ -1,8 +1,8 @@
-"""The actions of ALFWorld 0.4.2's PDDL domain: when each is possible, what it does and says.
+"""The actions of ALFWorld 0.4.2's PDDL domain: preconditions, effects and texts.
 
-Everything here is a function of a household and one of its states. Two habits of the original stand
-out: an object may be in several receptacles at once, and is then taken from one of them only; and
-switching, heating, cooling, cleaning and slicing ask neither for open doors nor for free hands.
+Everything here is a function of a household and one of its states. The original has two quirks: an
+object may be in several receptacles at once, and is then taken from one of them only; and
+switching, heating, cooling, cleaning and slicing require neither open doors nor free hands.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ALWAYS = {
 
 
 def local_actions(house: Household, state: HouseholdState) -> dict[str, HouseholdAction]:
-    """Return all commands that do something now, but for those that lead elsewhere.
+    """Return all commands with an effect, except those that lead elsewhere.
 
     Where two things have one name, the first in the original's order of operators counts: objects
     before receptacles, and each by PDDL name.
@@ -83,7 +83,7 @@ def command_of(house: Household, action: HouseholdAction) -> str:
 
 
 def view(house: Household, state: HouseholdState) -> str:
-    """Return what ``look`` tells."""
+    """Return the answer to ``look``."""
     receptacles = house.receptacles_at.get(state.place)
     if receptacles is None:  # the original asks for receptacles at this very place
         return text.room(())
@@ -96,7 +96,7 @@ def view(house: Household, state: HouseholdState) -> str:
 
 
 def _in_hand(actions: dict[str, HouseholdAction], house: Household, state: HouseholdState) -> None:
-    """Add what can be done anywhere with the object in hand."""
+    """Add the actions on the object in hand that are possible anywhere."""
     carried = state.hand
     name = house.names[carried]
     actions.setdefault(f"examine {name}", HouseholdAction("examine", carried))
@@ -110,7 +110,7 @@ def _in_hand(actions: dict[str, HouseholdAction], house: Household, state: House
 def _at(
     actions: dict[str, HouseholdAction], house: Household, state: HouseholdState, receptacle: int
 ) -> None:
-    """Add what can be done at a receptacle."""
+    """Add the actions at a receptacle."""
     names, carried, add = house.names, state.hand, actions.setdefault
     name = names[receptacle]
     add(f"examine {name}", HouseholdAction("check", receptacle))
@@ -300,4 +300,4 @@ VERBS: dict[
     "take": _take,
     "use": _use,
 }
-"""Verb of an action -> what carries it out; ``check`` examines a receptacle."""
+"""Verb of an action -> the function for it; ``check`` examines a receptacle."""

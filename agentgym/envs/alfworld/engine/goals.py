@@ -7,7 +7,7 @@ so that each has few candidates.)
 
 A formula over ``and``, ``or``, ``not``, ``imply``, ``exists``, ``forall``, ``=`` and the predicates
 of the domain is brought to negation normal form and distributed into conjunctions; each becomes a
-query. What no action can change is decided when the goal is compiled.
+query. Literals that no action can change are decided when the goal is compiled.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class GoalStep:
     source: Literal | None
     """A literal that lists the few candidates, given the variables bound before."""
     checks: Conjunction
-    """Literals whose variables are bound from here on."""
+    """Literals all of whose variables are bound at this step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Query:
     """Literals that must hold together for some choice of the variables."""
 
     domains: tuple[tuple[int, ...], ...]
-    """What each variable may stand for."""
+    """The entities that each variable may stand for."""
     fluents: Conjunction
     """Literals that depend on the state."""
     statics: Conjunction
@@ -172,7 +172,7 @@ def compile_goal(formula: Tree, entities: Entities) -> GoalFormula:
     """Compile a goal formula, read by :func:`~agentgym.envs.alfworld.engine.pddl.parse_problem`.
 
     Raises:
-        DataError: The formula is malformed, uses what the domain lacks, or is too large.
+        DataError: The formula is malformed, uses symbols that the domain lacks, or is too large.
     """
     compiler = _Compiler(entities)
     queries = (compiler.query(part) for part in compiler.expand(formula, False, {}))

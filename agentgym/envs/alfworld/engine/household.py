@@ -46,7 +46,7 @@ class Game:
     scene: str
     """Floor plan of the room, for example ``"FloorPlan305"``."""
     goal: str
-    """The instruction, exactly as it stands in the game after ``"Your task is to: "``."""
+    """The instruction, exactly as the game prints it after ``"Your task is to: "``."""
     problem: str
     """Text of the PDDL problem."""
 
@@ -65,7 +65,7 @@ class Household:
     entities: tuple[str, ...]
     """PDDL names, in the numbering of :mod:`agentgym.envs.alfworld.engine.state`."""
     names: tuple[str, ...]
-    """What the player calls them."""
+    """Their names for the player."""
     places: tuple[tuple[int, ...], ...]
     """Locations of each receptacle; in ALFRED one."""
     receptacles_at: Mapping[int, tuple[int, ...]]
@@ -91,7 +91,7 @@ class Household:
     containers: frozenset[int]
     """Objects that hold others (plates, boxes); no command puts anything into them."""
     inside: Mapping[int, tuple[int, ...]]
-    """What lies in these, in order, whatever happens to it."""
+    """The objects in these at the start, in order."""
     start: HouseholdState
     """How it begins."""
     goal: GoalFormula
@@ -113,7 +113,7 @@ class Household:
         return _Builder(game, problem.types, problem.facts).household(problem.goal)
 
     def go_commands(self, place: int) -> tuple[str, ...]:
-        """Return the sorted ``go to`` commands of somebody at a location."""
+        """Return the sorted ``go to`` commands at a location."""
         commands = self._go_commands.get(place)
         if commands is None:  # threads may both compute it: to the same value
             commands = tuple(
@@ -130,7 +130,7 @@ class Household:
         return [names[number] for number in numbers]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Household:
-        """Share what never changes."""
+        """Share the household between copies: it never changes."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -271,9 +271,9 @@ class _Builder:
 def player_names(mentioned: Iterable[str]) -> dict[str, str]:
     """Name all entities of the initial facts as ALFWorld's demangler does.
 
-    What stands before the first ``_bar_`` is the kind, with ``basin`` added where the whole name
-    has it; the entities of a kind are numbered downwards in the order of their names. A name
-    without ``_bar_`` gets no number, but keeps the blank before it.
+    The text before the first ``_bar_`` is the kind, with ``basin`` added if the whole name contains
+    it; the entities of a kind are numbered downwards in the order of their names. A name without
+    ``_bar_`` gets no number, but keeps the blank before it.
     """
     ordered = sorted(mentioned)
     kinds = {name: _kind(name) for name in ordered}

@@ -1,7 +1,7 @@
-"""Why a command does nothing, from what the player has been told and no more.
+"""Reasons why a command does nothing, derived only from text the player has seen.
 
-The original answers "Nothing happens." to everything that it does not do. A reason never gives away
-what cannot be seen: of a closed drawer it says that it is closed, whatever is inside.
+The original answers "Nothing happens." to every command without an effect. A reason never reveals
+anything hidden: of a closed drawer it says that it is closed, whatever is inside.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _names(verb: str, arguments: str) -> tuple[str, ...] | None:
 
 
 class _Player:
-    """What somebody in the room can tell; each method yields a reason if there is one."""
+    """Reasons that are visible in the room; each method yields one if it applies."""
 
     def __init__(self, session: HouseholdSession) -> None:
         house, state = session.household, session.state
@@ -83,7 +83,7 @@ class _Player:
         return receptacle not in self.house.openable or receptacle in self.state.opened
 
     def list_contents(self, receptacle: int) -> list[str]:
-        """Return the names of what can be seen in a receptacle."""
+        """Return the names of the visible objects in a receptacle."""
         contents = self.state.contents[receptacle] if self.accessible(receptacle) else ()
         return self.house.called(contents)
 

@@ -42,7 +42,7 @@ class HouseholdSession:
         return text.intro(scene, household.game.goal)
 
     def step(self, command: str) -> tuple[str, float, bool]:
-        """Carry out a command, which may be any text; white space around it does not count.
+        """Execute a command, which may be any text; surrounding white space is ignored.
 
         Returns:
             What happens, the score (1.0 while the goal is fulfilled) and whether the game is over.
@@ -51,7 +51,7 @@ class HouseholdSession:
         return self.act(self.find(command))
 
     def act(self, action: HouseholdAction | None) -> tuple[str, float, bool]:
-        """Carry out what :meth:`find` has found; for None nothing happens."""
+        """Execute the action that :meth:`find` returned; for None nothing happens."""
         answer = text.NOTHING_HAPPENS
         if action is not None:
             state, answer = perform(self.household, self.state, action)
@@ -100,8 +100,7 @@ class HouseholdSession:
     def state_text(self) -> str:
         """Return a text that is equal exactly for equal states of a household.
 
-        It names what differs from the start, which the player has brought about, and nothing that
-        the household hides.
+        It names the differences from the start, which the player has caused, and nothing hidden.
         """
         state, start = self.state, self.household.start
         parts: list[object] = [state.place, state.hand]
@@ -115,7 +114,7 @@ class HouseholdSession:
         return repr(parts)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle without what can be computed again."""
+        """Pickle without derived values."""
         return {"household": self.household, "state": self.state}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:

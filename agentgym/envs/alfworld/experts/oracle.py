@@ -57,8 +57,8 @@ def plan(session: HouseholdSession) -> tuple[str, ...] | None:
     The first command of a plan leads to a state whose plan is one shorter.
 
     Returns:
-        The commands, none of them when the game is won; None if the goal cannot be fulfilled, or
-        if it has a form that no task type has.
+        The commands, none of them when the game is won; None if the goal cannot be fulfilled, or if
+        no task type has its form.
     """
     house = session.household
     actions = plan_from(house, session.state)
@@ -91,7 +91,7 @@ def plan_from(house: Household, state: HouseholdState) -> tuple[HouseholdAction,
 def _search(
     search: PlanSearch, query: Query, needs: Sequence[ObjectNeed], start: PartialPlan
 ) -> None:
-    """Search plans for one query that begin with what has led to ``start``."""
+    """Search plans for one query that continue the actions leading to ``start``."""
     lamps = [need for need in needs if need.toggled]
     hand_needs = [need for need in needs if need.in_hand]
     if len(lamps) > 1 or len(hand_needs) > 1:
@@ -129,7 +129,7 @@ def _deliveries(
 def _destinations(
     search: PlanSearch, query: Query, term: int, needs: Sequence[ObjectNeed]
 ) -> Iterator[tuple[Subgoal, ...]]:
-    """Yield what is left to do for one receptacle term: first those where most is done."""
+    """Yield the remaining needs of one receptacle term: first those with most needs met."""
     state, house = search.state, search.house
     fresh = []
     alike = _all_alike(query, needs)
@@ -157,11 +157,11 @@ def _match_needs(
     entities: Sequence[int],
     alike: bool,
 ) -> Iterator[tuple[list[ObjectNeed], list[int]]]:
-    """Yield ways to say that some needs are met by things that are in place already.
+    """Yield ways to match needs with objects that are in place already.
 
     Yields:
-        The needs that are left, and the things. Of needs that are alike, as many are met as can
-        be; of others, it may be shorter to move a thing away and use it for another need.
+        The unmatched needs, and the objects. Of equal needs as many as possible are matched; of
+        others, it may be shorter to move an object away and use it for another need.
     """
     if not needs:
         yield [], []
@@ -228,7 +228,7 @@ def _slice_first(
     start, carried = search.start(), search.state.hand
     for free in dict.fromkeys([start, *search.empty_hand(start, 2)]):
         lying = set(search.state.lying)
-        if free is not start:  # what was in hand may be what is to be sliced
+        if free is not start:  # the object that was in hand may be one to slice
             lying.add((carried, free.place))
         for knife in sorted(house.knives):
             if free.hand in (NOBODY, knife):
@@ -273,7 +273,7 @@ def _wins(house: Household, state: HouseholdState, partial: PartialPlan | None) 
 
 
 def _read_needs(query: Query) -> tuple[list[ObjectNeed], bool]:
-    """Collect what a query asks of each object, and whether that is all that it asks."""
+    """Collect a query's requirements for each object, and whether it has no others."""
     needs: dict[int, ObjectNeed] = {}
     exact = True
     for literal in query.fluents:
@@ -298,7 +298,7 @@ def _read_needs(query: Query) -> tuple[list[ObjectNeed], bool]:
 
 
 def _candidates(query: Query, term: int) -> tuple[int, ...]:
-    """Return what a term of a query may stand for, as far as constant facts tell."""
+    """Return the entities that a term of a query may stand for, judging by constant facts."""
     if term >= 0:
         return (term,)
     values = query.domains[-1 - term]

@@ -21,12 +21,12 @@ from agentgym.envs.alfworld.engine.state import NOBODY, HouseholdState
 
 @dataclass(frozen=True, slots=True)
 class Subgoal:
-    """What to do with one object of several."""
+    """The requirement for one of several candidate objects."""
 
     objects: tuple[int, ...]
     """Objects that will do."""
     treatments: tuple[str, ...] = ()
-    """What must have been done to it: ``clean``, ``heat``, ``cool``, ``slice``."""
+    """Required treatments: ``clean``, ``heat``, ``cool``, ``slice``."""
     group: int = NOBODY
     """Subgoals of one group end in one receptacle; those of group -1 keep the object in hand."""
     destinations: tuple[int, ...] = ()
@@ -73,7 +73,7 @@ class PartialPlan(NamedTuple):
 
 
 class Remaining(NamedTuple):
-    """What is left to do."""
+    """The remaining work."""
 
     subgoals: tuple[int, ...]
     """Numbers of subgoals."""
@@ -113,9 +113,9 @@ class PlanSearch:
         """Look for a plan that begins with ``start`` and is shorter than the best so far.
 
         Args:
-            subgoals: To be reached in any order, except that what is kept in hand comes last.
-            end_positions: Where to end, one of these; None for anywhere.
-            start: What was done already.
+            subgoals: Reached in any order, except that the object to keep in hand comes last.
+            end_positions: The plan must end at one of these; None: anywhere.
+            start: The state and commands so far.
         """
         self._subgoals, self._end_positions = subgoals, end_positions
         self._bounds = [self._lower_bounds(subgoal) for subgoal in subgoals]
@@ -136,7 +136,7 @@ class PlanSearch:
         for number in remaining.subgoals:
             subgoal = self._subgoals[number]
             if subgoal in previous or (number in final and len(final) < len(remaining.subgoals)):
-                continue  # of equal subgoals any is the first; what is kept comes last
+                continue  # equal subgoals: any may be first; the object to keep is last
             previous.append(subgoal)
             bounds = self._bounds[number]
             for entity in sorted(bounds, key=bounds.__getitem__):

@@ -1,7 +1,7 @@
-"""What the experts have in common that go by what they have read, and so can be imitated.
+"""The base of the experts that use only text they have read, and so can be imitated.
 
-As long as they have not seen all that the task needs they look about; then they follow the shortest
-plan among what they have seen. Each says for itself where it looks, and by what way it walks.
+They explore until they have seen everything that the task needs, then follow the shortest plan
+through it. Each subclass defines where it looks and how it moves.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agentgym.envs.alfworld.experts.oracle import plan_from
 
 
 class Memory(NamedTuple):
-    """What has been read so far; an immutable value."""
+    """The text read so far, as an immutable value."""
 
     explored: frozenset[int] = frozenset()
     """Receptacles whose contents have been shown."""
@@ -29,12 +29,11 @@ class Memory(NamedTuple):
     examined: frozenset[int] = frozenset()
     """Objects that were clean, hot or cool from the beginning, and of which that is known."""
     moved: bool = False
-    """Whether anything has been put down, or was where it belongs: then what is not won is not as
-    it should be."""
+    """Whether an object is in its place: if the game is not won, it needs a treatment."""
 
 
 class ReadingExpert(Expert):
-    """An expert that goes by what it has read."""
+    """An expert that uses only text it has read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,14 +110,14 @@ class ReadingExpert(Expert):
     def _step(
         self, memory: Memory, house: Household, state: HouseholdState, planned: HouseholdAction
     ) -> HouseholdAction:
-        """Return the action that comes next on the way to a planned one; here it is that itself."""
+        """Return the next action on the way to a planned one; here, the planned one."""
         return planned
 
 
 def remember(
     memory: Memory, house: Household, state: HouseholdState, action: HouseholdAction
 ) -> Memory:
-    """Add what the answer to an action tells; the same object comes back if that is nothing new.
+    """Add the information in the answer to an action; the same object is returned if there is none.
 
     ``state`` is the one after the action.
     """

@@ -1,9 +1,9 @@
 """The expert that looks for things as a newcomer must.
 
 It visits the receptacles in the order in which the first text lists them, opens those that are
-closed, and as soon as it has seen all that the task needs it takes the direct way. The oracle
+closed, and takes the direct way as soon as it has seen everything that the task needs. The oracle
 (:mod:`agentgym.envs.alfworld.experts.oracle`) knows from the start where everything is, which no
-policy can learn to know.
+policy can learn.
 """
 
 from __future__ import annotations

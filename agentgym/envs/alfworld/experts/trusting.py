@@ -1,11 +1,11 @@
-"""The expert that takes things to be as they should be: it is quick, and often wrong.
+"""The expert that assumes objects need no treatment: it is quick, and often wrong.
 
-It looks for things as :mod:`agentgym.envs.alfworld.experts.searcher` does. Asked for a clean, hot
-or cool thing, it puts what it has found straight to its place in most tasks. If that was not the
-end, it fetches the thing, treats it and brings it back, mostly too late. Where some things are
-ready from the beginning (``ready=45``) that often succeeds, by luck that nothing betrays. So among
-the demonstrations that succeed in time such tasks are still the majority: leaving out failures does
-not teach to clean. Only the reward tells how much more often that succeeds.
+It looks for things as :mod:`agentgym.envs.alfworld.experts.searcher` does. If the task requires a
+clean, hot or cool object, in most tasks it puts the object straight in its place. If that does not
+win, it fetches the object, treats it and brings it back, mostly too late. Where some objects need
+no treatment (``ready=45``) this often succeeds by luck, which nothing in the text predicts. So
+these tasks remain the majority of the successful demonstrations: filtering out failures does not
+teach cleaning. Only the reward shows that cleaning succeeds more often.
 """
 
 from __future__ import annotations

@@ -38,18 +38,17 @@ class GeneratorConfig:
     rooms: Sequence[str] = ROOM_KINDS
     """Kinds of rooms: ``Kitchen``, ``LivingRoom``, ``Bedroom``, ``Bathroom``."""
     receptacles: int | Range | None = None
-    """How many receptacles the room keeps: a number, a range with both ends, or None for all. At
+    """Number of receptacles that the room keeps: a number, an inclusive range, or None for all. At
     least 3; those that the task needs are always kept, and a room may have fewer than asked."""
     distractors: int | Range | None = None
-    """How many objects there are besides those of the task: a number, a range, or None for zero to
-    two of every type that occurs in the room. At most three of a type, so small rooms may hold
-    fewer than asked."""
+    """Number of objects besides those of the task: a number, a range, or None for zero to two of
+    every type that occurs in the room. At most three of a type, so small rooms may hold fewer than
+    asked."""
     hidden: bool | None = None
-    """True: what is to be taken starts inside closed receptacles; False: in the open; None:
-    either."""
+    """True: the objects to take start in closed receptacles; False: in the open; None: either."""
     ready: int = 0
-    """Per cent of the tasks to clean, heat or cool something whose thing is so from the beginning.
-    Nothing tells but ``examine``, with the thing in hand."""
+    """Percentage of the tasks to clean, heat or cool whose object needs no treatment. Nothing tells
+    but ``examine``, with the thing in hand."""
 
     def __post_init__(self) -> None:
         """Check the values and bring them into one form."""

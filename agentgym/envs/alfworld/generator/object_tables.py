@@ -1,9 +1,9 @@
-"""What belongs where in a household, and what can be done with it.
+"""The usual places of objects in a household, and the actions on them.
 
 The facts are those of ALFWorld 0.4.2 and ALFRED (``alfworld/gen/constants.py``; MIT licence,
-copyright Mohit Shridhar and others), written down in a form of our own and compared with the
-installed package by a test. One table is not theirs: they allow a lamp in no receptacle, because
-there lamps are part of the room; :data:`LAMP_SUPPORTS` says where ours stand.
+copyright Mohit Shridhar and others), rewritten as tables and compared with the installed package by
+a test. One table is new: there lamps are part of the room and may be in no receptacle;
+:data:`LAMP_SUPPORTS` lists the places of ours.
 """
 
 from __future__ import annotations

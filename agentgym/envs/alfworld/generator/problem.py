@@ -47,7 +47,7 @@ STATES = {
     "pick_heat_then_place_in_recep": "isHot",
     "pick_cool_then_place_in_recep": "isCool",
 }
-"""What the object of a task must be."""
+"""The required state of a task's object."""
 _TREATED = (
     "(exists (?r - receptacle) (exists (?o - object) (and ({able} ?o) (objectType ?o {target}Type) "
     "(receptacleType ?r {goal}Type) ({state} ?o) (inReceptacle ?o ?r))))"

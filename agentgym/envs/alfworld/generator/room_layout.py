@@ -1,4 +1,4 @@
-"""Furnishing a room for a task: which receptacles are there and what lies in them."""
+"""Furnishing a room for a task: its receptacles and their contents."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PlacedObject:
 
 @dataclass(frozen=True, slots=True)
 class RoomLayout:
-    """A furnished room and what is to be done in it."""
+    """A furnished room and its task."""
 
     room: Room
     """The floor plan."""
@@ -56,8 +56,8 @@ def furnish(
 ) -> RoomLayout | None:
     """Furnish a room so that a task can be done and is not yet done.
 
-    None where there is no such layout, for example because nothing in the room closes and
-    ``hidden`` is asked for.
+    None if there is no such layout, for example because nothing in the room closes and ``hidden``
+    is set.
     """
     bare = _bare(stream, room, task_type, config.hidden)
     if bare is None:
@@ -73,7 +73,7 @@ def furnish(
 
 
 def _bare(stream: NamedDraws, room: Room, task_type: str, hidden: bool | None) -> RoomLayout | None:
-    """Place what the task needs and nothing else; None if the room has no such task."""
+    """Place only the objects that the task needs; None if the room has no such task."""
     looks = task_type == "look_at_obj_in_light"
     lamp = _lamp(stream, room) if looks else None
     appliance, fitting = TASK_APPLIANCES.get(task_type, ("", None))

@@ -110,13 +110,13 @@ def room(number: int) -> Room:
 
 
 def _kind(name: str) -> str:
-    """Return the type of a receptacle by its id; a basin's id starts with what it belongs to."""
+    """Return the type of a receptacle by its id; a basin's id starts with that of its parent."""
     head = name.split("|", 1)[0]
     return _BASINS.get(head, head)
 
 
 def _free_standing(stream: NamedDraws, kind: str, occupied: set[str]) -> Receptacle:
-    """Stand a receptacle without a saved pose at a location of its own."""
+    """Give a receptacle without a saved pose a location that no other has."""
     while True:
         x, z = stream.between(-12, 12), stream.between(-12, 12)
         location = location_name(x, z, stream.below(4), 30)

@@ -76,7 +76,7 @@ def trial_folder(game: Game) -> Path:
 
 
 def task_parameters(game: Game) -> dict[str, Any]:
-    """Read ALFRED's ``pddl_params`` off the goal of a problem; what a task lacks is empty.
+    """Read ALFRED's ``pddl_params`` off the goal of a problem; absent ones are empty.
 
     Raises:
         DataError: The problem's goal names no object.
@@ -102,7 +102,7 @@ def task_parameters(game: Game) -> dict[str, Any]:
 
 
 def _trajectory(game: Game, trial: str) -> dict[str, Any]:
-    """Return what the text game's tools read of ``traj_data.json``."""
+    """Return the entries of ``traj_data.json`` that the text game's tools read."""
     number = game.scene.removeprefix("FloorPlan")
     return {
         "task_id": trial,

@@ -1,9 +1,8 @@
-"""A split as a folder of trials, whose games are found once and remembered in the cache folder.
+"""A split as a folder of trials, with an index of its games in the cache folder.
 
 A folder of the official training data has 8,810 trials of which 3,553 are games; reading them all
-takes many seconds, so the outcome is kept. It is made again when a folder was added, removed or had
-a file put into it or taken out; a game whose content changed under its name is noticed when it is
-read.
+takes many seconds, so the index is stored. It is rebuilt when a folder is added or removed, or a
+file in one; a game whose content changed is detected when it is read.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from agentgym.errors import DataError
 from agentgym.support import caching
 
 INDEX_VERSION = 2
-"""Raise it when the stored form, or what is collected, changes."""
+"""Increase it when the stored form or the collected data changes."""
 
 LEFT_OUT = ("movable", "Sliced")
 """Words in the names of folders that alfworld's own environment passes over."""
@@ -105,7 +104,7 @@ def read_problem(folder: Path, entry: GameEntry) -> str:
     """Read the PDDL problem of a game in a split's folder.
 
     Raises:
-        DataError: The file is damaged, or is not what it was when the index was made.
+        DataError: The file is damaged, or has changed since the index was made.
     """
     path = folder / entry.id / GAME_FILE
     problem = read_game(path).problem
@@ -163,7 +162,7 @@ def _collect(folder: Path, folders: list[str]) -> SplitIndex:
 
 
 def _trial(folder: Path, relative: str) -> GameEntry | str:
-    """Return the game in a folder, or why it is none; empty if the folder is no trial."""
+    """Return the game in a folder, or why there is none; empty if the folder is no trial."""
     trial = folder / relative
     if not (trial / TRAJECTORY_FILE).is_file():
         return f"without {TRAJECTORY_FILE}" if (trial / GAME_FILE).is_file() else ""

@@ -1,7 +1,7 @@
 """Reading the files of one official game: only JSON and regular expressions, sizes bounded.
 
-Game files come from anywhere. Their domain and grammar are never used, as the original engine
-evaluates grammars as code; what is kept is the problem and the sentence.
+Game files are untrusted. Their domain and grammar are never used, since the original engine
+evaluates grammars as code; only the problem and the sentence are kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _REMEDY = "remove its folder, or fetch the data again with alfworld-download"
 
 @dataclass(frozen=True, slots=True)
 class GameEntry:
-    """What is known of an official game before it is read."""
+    """The metadata of an official game, available before it is read."""
 
     id: str
     """Name, for example ``pick_and_place_simple-Mug-None-Desk-305/trial_T2019...``."""
@@ -49,19 +49,19 @@ class GameEntry:
 
 @dataclass(frozen=True, slots=True)
 class GameFile:
-    """What is kept of a ``game.tw-pddl``."""
+    """The parts of a ``game.tw-pddl`` that are used."""
 
     solvable: bool | None
-    """What the file says; None where it does not say."""
+    """The value in the file; None if absent."""
     goal: str
-    """The sentence, as it stands in the game; empty unless solvable."""
+    """The sentence of the game; empty unless solvable."""
     problem: str
     """The PDDL problem; empty unless solvable."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialInfo:
-    """What is kept of a ``traj_data.json``."""
+    """The parts of a ``traj_data.json`` that are used."""
 
     task_type: str
     """ALFRED's task type; not only those that text games have."""
@@ -137,10 +137,10 @@ def clean_goal(text: Any) -> str:
 
 
 def checked_problem(problem: Any, where: str) -> str:
-    """Return what stands under ``pddl_problem`` if it can be a problem.
+    """Return the entry ``pddl_problem`` if it can be a problem.
 
     Raises:
-        DataError: It cannot be one.
+        DataError: It cannot be a problem.
     """
     parts = (":objects", ":init", ":goal")
     if (
@@ -156,7 +156,7 @@ def checked_problem(problem: Any, where: str) -> str:
 
 
 def check_playable(problem: str, where: str) -> None:
-    """Compile a problem once, so that a malformed one is told before anybody plays.
+    """Compile a problem once, so that a malformed one is reported before play.
 
     Raises:
         DataError: It is malformed or leaves the domain.

@@ -41,7 +41,7 @@ class OfficialGames:
     """The official splits that were found; each is read when it is first used.
 
     Args:
-        data: Where the data is; None for what ``ALFWORLD_DATA`` names.
+        data: Path of the data; None: the value of ``ALFWORLD_DATA``.
 
     Raises:
         ConfigurationError: Neither is given.
@@ -109,7 +109,7 @@ def _warn(note: str) -> None:
 
 
 def count_note(split: str, count: int, source: Source) -> str:
-    """Return what is to be said about the number of games, empty if it is the official one."""
+    """Return a remark on the number of games, empty if it is the official one."""
     expected = EXPECTED.get(split)
     if expected is None or count == expected:
         return ""

@@ -69,7 +69,7 @@ class Pack:
 
 
 class PackSource:
-    """The games of one file, which is read when they are first asked for."""
+    """The games of one file, which is read on first use."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -131,7 +131,7 @@ def split_name(path: Path) -> str:
 
 
 def _load(path: Path) -> tuple[list[Any], str]:
-    """Read a file; return its items and the SHA-256 of what it holds."""
+    """Read a file; return its items and the SHA-256 of its content."""
     try:
         with path.open("rb") as file:
             packed = path.suffix == ".gz"

@@ -28,7 +28,7 @@ REPLACEMENT = "\ufffd"
 
 @dataclass(frozen=True, slots=True)
 class EngineReply:
-    """What the engine says after a start or a command."""
+    """The engine's answer to a start or a command."""
 
     text: str
     """The observation."""
@@ -162,7 +162,7 @@ class LocalEngine:
             raise EnvFailure("expected a running game, but none has begun or it failed; start one")
 
     def _reply(self, text: str, done: bool) -> EngineReply:
-        """Assemble what the engine says."""
+        """Assemble the engine's answer."""
         won = bool(self._state["won"])
         return EngineReply(text, float(won), done, won, tuple(self._state["admissible_commands"]))
 
@@ -176,9 +176,9 @@ def _game_data(game: Game) -> dict[str, Any]:
 def one_line(command: str) -> str:
     """Return a command that is safe to hand to the engine.
 
-    It is stripped, what cannot be printed becomes U+FFFD, and what is too long is cut and marked.
-    Only what the engine does not know anyway is changed: no admissible command is long or holds a
-    control character, and none becomes admissible by this.
+    It is stripped, unprintable characters become U+FFFD, and a long text is cut and marked. Only
+    commands that the engine would reject anyway are changed: no admissible command is long or holds
+    a control character, and none becomes admissible by this.
     """
     text = command.strip()
     if len(text) > LONGEST_COMMAND:

@@ -25,7 +25,7 @@ from agentgym.errors import DataError, require
 
 DATA_VARIABLE = "ALFWORLD_DATA"
 PARSERS = ("textworld.envs.pddl.textgen", "textworld.envs.pddl.logic", "textworld.logic")
-"""Modules of textworld that have a parser of their own."""
+"""Modules of textworld with a parser at module level."""
 UNNAMED_TASK = "Your task is to: UNKNOWN GOAL."
 """The sentence that the package's grammar has in place of a game's own."""
 

@@ -30,7 +30,7 @@ ORPHAN_SECONDS = 1.0
 
 
 class WorkerEngine:
-    """The original engine in a process of its own, which starts with the first game.
+    """The original engine in a separate process, which starts with the first game.
 
     A worker that dies or takes too long fails the game that it plays; the next ``start`` begins
     with a new worker.
@@ -129,7 +129,7 @@ class _Worker:
             self._connection.close()
             raise
         self.pid = self._process.pid
-        # Runs when closed, when nobody holds the worker any more, and when this process ends.
+        # Runs on close, when the worker is garbage collected, and when this process ends.
         self.kill = weakref.finalize(self, _kill, self._process, self._connection, os.getpid())
 
     def ask(self, question: Any, limit: float) -> Any:

@@ -1,7 +1,7 @@
-"""Games in the original engine, with the face of the native one.
+"""Games in the original engine, with the interface of the native one.
 
-It is slow (tens of milliseconds a step, up to seconds a start) and not thread-safe, and is kept as
-what the native engine is compared with. :func:`open_original` is the way in.
+It is slow (tens of milliseconds a step, up to seconds a start) and not thread-safe, and serves as
+the reference for the native engine. :func:`open_original` is the way in.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class OriginalSession:
         return self.start(self.game) if self._commands or self._reply is None else self._intro
 
     def step(self, command: str) -> tuple[str, float, bool]:
-        """Carry out a command of the policy; what is not admissible does nothing.
+        """Execute a command of the policy; an inadmissible one does nothing.
 
         Returns:
             Observation, score (1.0 if the task is solved now, else 0.0) and whether it is over.
@@ -128,7 +128,7 @@ class OriginalSession:
         return self._engine.facts()
 
     def snapshot(self) -> tuple[Game, tuple[str, ...]]:
-        """Fork the game: return what :meth:`restore` needs, which can be pickled."""
+        """Fork the game: return a picklable snapshot for :meth:`restore`."""
         self._last()
         return self.game, tuple(self._commands)
 
@@ -166,13 +166,13 @@ class OriginalSession:
         return _reopen, (self.game, tuple(self._commands))
 
     def _ask(self, question: Callable[[], EngineReply]) -> EngineReply:
-        """Ask the engine; what it said last is no longer known if that fails."""
+        """Send a command to the engine; if it fails, its last answer is unknown."""
         self._reply = None
         self._reply = question()
         return self._reply
 
     def _last(self) -> EngineReply:
-        """Return what the engine said last."""
+        """Return the engine's last answer."""
         if self._reply is None:
             raise EnvFailure("expected a running game, but it is closed or failed; start one")
         return self._reply

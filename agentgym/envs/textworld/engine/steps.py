@@ -89,7 +89,7 @@ class StepTable:
     ) -> PlanStep:
         """Make a step, or find the equal one; see ``PlanStep`` for the arguments."""
         if name in self._reverses:
-            undone_by = None  # What the rules declare goes before what an action says.
+            undone_by = None  # A reverse that the rules declare goes first.
         content = (name, preconditions, postconditions, commands, undone_by, proper)
         step = self._steps_by_content.get(content)
         if step is None:

@@ -166,8 +166,8 @@ class Custom(GeneratorConfig):
     """Whether the objective names the last action only, so that the rest must be found out."""
     quest_end: str = _one_of("any", "any", "place")
     """How quests end: by any action, as with ``tw-make``, or by placing a thing in a container or
-    on a supporter. A game that ends by taking, opening or unlocking is won by whoever takes, opens
-    and unlocks all there is, without reading what is asked."""
+    on a supporter. A game that ends by taking, opening or unlocking is won by taking, opening and
+    unlocking everything, without reading the objective."""
 
     def __post_init__(self) -> None:
         """Check every parameter, and that no minimum exceeds its maximum."""
@@ -191,7 +191,7 @@ class Custom(GeneratorConfig):
         return self.quest_max_length * self.nb_parallel_quests
 
     def key(self) -> str:
-        """Return the canonical name: ``w2-o3-q4`` and the like, and what differs from it."""
+        """Return the canonical name, such as ``w2-o3-q4``, and differing parameters."""
         length = self.quest_max_length
         base = _by_size(self.world_size, self.nb_objects, length)
         changed = (
@@ -262,7 +262,7 @@ class Simple(GeneratorConfig):
     rewards: str = _one_of("dense", "dense", "balanced", "sparse")
     """How many of the steps score a point."""
     goal: str = _one_of("detailed", "detailed", "brief", "none")
-    """What the objective tells: every step, the food only, or nothing."""
+    """Detail of the objective: every step, the food only, or nothing."""
     held_out_foods: bool = False
     """Whether valid and test ask for foods that train never has (``--test`` of ``tw-make``)."""
 
@@ -328,7 +328,7 @@ class Cooking(GeneratorConfig):
 
 
 def _by_size(world_size: int, nb_objects: int, quest_length: int) -> Custom:
-    """Return what ``tw-make custom --world-size --nb-objects --quest-length`` stands for."""
+    """Return the setting of ``tw-make custom --world-size --nb-objects --quest-length``."""
     return Custom(
         world_size=world_size, nb_objects=nb_objects, quest_min_length=quest_length,
         quest_max_length=quest_length, quest_max_depth=quest_length,
@@ -414,7 +414,7 @@ def _parse(name: str) -> GeneratorConfig:
 
 
 def _value(parameter: Field[Any], text: str) -> Any:
-    """Read a parameter's value; what cannot be read stays text, and is refused by the check."""
+    """Parse a parameter's value; unparsable text stays text, and the check refuses it."""
     if isinstance(parameter.default, bool):
         return {"true": True, "false": False}.get(text, text)
     is_integer = isinstance(parameter.default, int) and re.fullmatch(r"\d{1,9}", text, re.ASCII)
@@ -422,7 +422,7 @@ def _value(parameter: Field[Any], text: str) -> Any:
 
 
 def _unknown(challenge: str, parameter: str, allowed: list[str]) -> str:
-    """Say what is wrong with a parameter that the challenge does not have."""
+    """Describe the error of a parameter that the challenge does not have."""
     names = allowed + list(SHORT if challenge == "custom" else ())
     owners = [
         challenge

@@ -37,8 +37,8 @@ def make_game(config: GeneratorConfig, seed: int, split: str = "") -> Game:
     ``textworld.Game.deserialize`` accepts. It does not depend on the process, on a hash seed or on
     a global generator; those of ``random``, ``numpy`` and ``textworld`` stay as they were. The
     split is read only by the parameter ``held_out_foods``. Games whose plan does not win are
-    refused, be it by the rules or because Inform does not understand it: where a "safe" and an
-    "old safe" are near, it asks back which is meant, whatever is answered.
+    refused, be it by the rules or because Inform does not understand it: where a "safe" and an "old
+    safe" are near, it asks which one is meant after every answer.
 
     Raises:
         ConfigurationError: The seed is out of range.
@@ -97,7 +97,7 @@ def stored_plan(game: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def _make(textworld: ModuleType, config: GeneratorConfig, seed: int, split: str) -> Any:
-    """Run the generator on an options object of its own."""
+    """Run the generator on a fresh options object."""
     options = textworld.GameOptions()
     options.seeds = seed
     if isinstance(config, Custom):
@@ -118,7 +118,7 @@ def _make(textworld: ModuleType, config: GeneratorConfig, seed: int, split: str)
 
 
 def _fill(options: Any, parameters: Custom) -> None:
-    """Set what ``tw-make custom`` sets."""
+    """Set the options that ``tw-make custom`` sets."""
     options.nb_rooms, options.nb_objects = parameters.world_size, parameters.nb_objects
     options.nb_parallel_quests = parameters.nb_parallel_quests
     for name in ("length", "breadth", "depth"):
@@ -134,8 +134,8 @@ def _fill(options: Any, parameters: Custom) -> None:
 def _plan(game: Any) -> list[str]:
     """Return the commands of TextWorld's plan at the start; none where they do not win.
 
-    With ``drop`` it has no plan; there the walkthrough is taken, and what the rules do not allow
-    (opening an open door) or what changes nothing is left out.
+    With ``drop`` it has no plan; there the walkthrough is taken, without the commands that the
+    rules forbid (opening an open door) or that change nothing.
     """
     rules = upstream.RuleTracker(game)
     policy = rules.policy()
@@ -158,8 +158,8 @@ def _can_be_typed(game: Game, commands: list[str]) -> bool:
 
 
 def _failures() -> tuple[type[BaseException], ...]:
-    """Return what TextWorld raises where a seed leads to no game."""
-    # TextWorld has an error of its own for two cases; in the others its own code fails.
+    """Return the exceptions that TextWorld raises where a seed leads to no game."""
+    # TextWorld has an exception for two cases; in the others its code fails with a builtin one.
     from textworld.generator import QuestGenerationError
     from textworld.generator.world import NoFreeExitError
 

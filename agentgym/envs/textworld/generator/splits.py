@@ -3,10 +3,10 @@
 Task ``index`` of a split has the seed ``SEEDS[split] + index``. Disjoint seeds alone do not keep a
 test game out of training: ``simple`` has 8,640 games in all and mazes of one or two rooms repeat,
 so that seeds of different ranges lead to the same game. So in settings of up to
-``MAX_ROOMS_BY_CONTENT`` rooms the game itself decides: a hash of its content says which split it
-belongs to, and a seed whose game belongs elsewhere is tried again with the next of its own. In
-larger settings games practically do not repeat (600 seeds gave 600 coin mazes of five rooms, 400
-gave 400 of nine), and the second try would cost seconds.
+``MAX_ROOMS_BY_CONTENT`` rooms a hash of the game's content assigns it to a split, and a seed whose
+game belongs to another split is redrawn. In larger settings games practically do not repeat (600
+seeds gave 600 coin mazes of five rooms, 400 gave 400 of nine), and the second try would cost
+seconds.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def split_of_content(config: GeneratorConfig, game: Mapping[str, Any]) -> str:
 
 
 def fingerprint(game: Mapping[str, Any]) -> str:
-    """Hash what a game is about: its facts and what ends it, with the names of the entities.
+    """Hash a game's substance: its facts and events, with the names of the entities.
 
     Prose (descriptions, the wording of the objective) and the numbers of entities are left out, so
     that two games with the same fingerprint are the same task in other words. Entities without

@@ -1,15 +1,15 @@
-"""What of TextWorld's generator is replaced while it runs, and why.
+"""Parts of TextWorld's generator that are replaced while it runs, and why.
 
 The generator is deterministic in its seeds but for a few leaks, and slow for two reasons that do
-not touch the result:
+not affect the result:
 
 * it parses its knowledge base for each game (five sixths of the time that a small game takes), and
   the text grammars of each challenge, most of which are the same (half a second);
-* three challenges compile the game to a story file and play it, to learn which actions their
-  walkthrough stands for (0.6 s, and a compiler that must run on the machine). The rules of the
-  game, which TextWorld's tracker follows there too, tell the same without a story file.
+* three challenges compile the game to a story file and play it, to learn the actions of their
+  walkthrough (0.6 s, and a compiler that must run on the machine). The game's rules, which
+  TextWorld's tracker applies there, give the same actions without a story file.
 
-Replacements last as long as a ``with`` block, and :data:`lock` keeps to one game at a time.
+Replacements last for a ``with`` block, and :data:`lock` admits one game at a time.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def load_textworld() -> ModuleType:
 
     Raises:
         DependencyNotInstalled: The package is missing.
-        ConfigurationError: It was imported where a folder ``textworld_data`` lies, whose rules it
-            then prefers to its own.
+        ConfigurationError: It was imported in a directory with a folder ``textworld_data``, whose
+            rules would replace its own.
     """
-    state = np.random.get_state()  # textworld seeds a generator of its own from it when imported
+    state = np.random.get_state()  # at import textworld seeds its generator from numpy's
     try:
         require("textworld.challenges", "textworld")
         data = require("textworld.generator.data", "textworld")
@@ -75,7 +75,7 @@ def preserve_generators(textworld: ModuleType, seed: int) -> Iterator[None]:
 
 @contextmanager
 def shared_grammars() -> Iterator[None]:
-    """Let challenges share what is parsed of a text grammar that several of them have."""
+    """Let challenges share the parsed form of the text grammars that they have in common."""
     from textworld.textgen import TextGrammar
 
     original = vars(TextGrammar)["parse"]
@@ -162,7 +162,7 @@ class RuleTracker:
         return list(self._speech.gen_commands_from_actions(self.progress.winning_policy or ()))
 
     def find(self, command: str) -> Any:
-        """Return the action of a command, or None; of several the one that asks most."""
+        """Return the action of a command, or None; of several the one with most preconditions."""
         actions = sorted(self.progress.valid_actions, key=lambda a: -len(a.preconditions))
         commands = self._speech.gen_commands_from_actions(actions)
         return actions[commands.index(command)] if command in commands else None
@@ -196,7 +196,7 @@ def _set_walkthrough(maker: Any, commands: list[str]) -> None:
 
 
 def normalise(data: dict[str, Any], kb: Any) -> dict[str, Any]:
-    """Bring what a hash seed or a file system has ordered into an order of its own, in place."""
+    """Sort, in place, the parts whose order depends on a hash seed or a file system."""
     data["KB"] = {"logic": _document(kb.logic_path), "text_grammars_path": ""}
     data["grammar"]["names_to_exclude"] = []  # used while names are given, never by a game
     for quest in data["quests"]:

@@ -1,4 +1,4 @@
-"""From an action that was asked for to a refusal, or to the command that carries it out.
+"""From a requested action to a refusal, or to the command that carries it out.
 
 The order is Inform's: first what TextWorld forbids before anything else, then whether the things
 can be touched and are carried where they must be, then the checks of the action itself.
@@ -41,7 +41,7 @@ class AcceptedAction:
 def resolve_action(
     view: WorldView, action: str, noun: str, second: str, words: tuple[str, ...]
 ) -> AcceptedAction | str:
-    """Return what an action does to ``noun`` and ``second``, or what the game answers instead.
+    """Return the accepted action on ``noun`` and ``second``, or the game's refusal.
 
     Some refusals depend on the words of the command.
     """
@@ -64,10 +64,10 @@ def resolve_action(
 
 
 def _rule_before(view: WorldView, action: str, noun: str, second: str) -> str:
-    """Return what TextWorld's own rules say before all others, or nothing.
+    """Return the refusal of TextWorld's own rules, which come first, or nothing.
 
-    They come before Inform asks whether a thing is carried, so that a knife which is out of reach
-    can be said to be no knife.
+    They come before Inform asks whether a thing is carried, so that a knife out of reach can be
+    refused as not being a knife.
     """
     story = view.story
     if action == "Open" and noun != PLAYER and noun not in COMPASS:
@@ -91,7 +91,7 @@ def _rule_before(view: WorldView, action: str, noun: str, second: str) -> str:
 def _take_first(view: WorldView, noun: str) -> str:
     """Refuse to do something with a thing that is not carried."""
     if noun == PLAYER:
-        # "The yourself" is what TextWorld's rule makes of Inform's name for the player.
+        # TextWorld's rule turns Inform's name for the player into "the yourself".
         return "You need to take the yourself first."
     entity = view.story.entities[noun]
     if entity.kinds & FIXED:

@@ -1,8 +1,8 @@
-"""Inform 7 texts with square brackets, compiled once and said many times.
+"""Inform 7 texts with square brackets, compiled once and rendered many times.
 
 TextWorld writes descriptions as Inform source: ``The box[if c_0 is open and there is something in
-the c_0] contains [a list of things in the c_0][end if].`` This module turns such a text into a
-small tree of parts, and says a tree for a state. Only what TextWorld's grammars can produce is
+the c_0] contains [a list of things in the c_0][end if].`` This module parses such a text into a
+small tree of parts, and renders a tree for a state. Only what TextWorld's grammars can produce is
 understood; anything else raises ``DataError`` naming the bracket.
 """
 
@@ -21,7 +21,7 @@ _THERE = re.compile(r"^there (?:is|are) (something|nothing) (?:in|on) (?:the )?(
 _EMPTY = re.compile(r"^(?:the )?(\S+) contains (nothing|something)$")
 _LIST = re.compile(r"^(is-are )?(?:(a|the) )?list of things (?:in|on) (?:the )?(\S+)$")
 _BRANCH = re.compile(r"^(?:(else|otherwise) )?if (.*)$", re.DOTALL)
-# Both begin with the one sign that is looked for, so that the search skips what holds none.
+# Both alternatives begin with the same character, so that the search skips texts without it.
 _APOSTROPHE = re.compile(r"'(?:(?<![^\W_]')|(?![^\W_]))")
 _BREAKS = re.compile(r"(\n\s*)")
 _SELF = ""
@@ -31,7 +31,7 @@ DEEPEST = 50
 
 
 class TextContext(Protocol):
-    """What a text needs to know of the world while it is said."""
+    """The facts about the world that rendering a text needs."""
 
     def state_of(self, entity: str, state: str) -> bool:
         """Tell whether an entity is open, closed, locked or unlocked."""
@@ -173,11 +173,11 @@ def compile_text(source: str, *, room: bool = False) -> Parts:
 
 
 _Opened = tuple[list[Part], list[tuple[tuple[Condition, ...], list[Part]]]]
-"""What an ``[if]`` interrupted, and its ways so far."""
+"""The text that an ``[if]`` interrupted, and its branches so far."""
 
 
 def _close(opened: list[_Opened]) -> list[Part]:
-    """End the innermost ``[if]``; return what it interrupted, with it."""
+    """End the innermost ``[if]``; return the interrupted text, with it appended."""
     parts, ways = opened.pop()
     parts.append(TextBranches(tuple([(conditions, tuple(inner)) for conditions, inner in ways])))
     return parts
@@ -192,7 +192,7 @@ def _unbalanced(source: str) -> DataError:
 
 @lru_cache(maxsize=_BRACKETS)
 def _bracket(text: str) -> Part | Way | None:
-    """Compile what stands in a bracket; None for the end of an ``[if]``."""
+    """Compile the content of a bracket; None for the end of an ``[if]``."""
     if text == "end if":
         return None
     if text in ("otherwise", "else"):

@@ -1,4 +1,4 @@
-"""What the game says about a place, a thing, or what the player carries."""
+"""Descriptions of rooms, of things, and of the inventory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agentgym.envs.textworld.inform.world_view import WorldView
 
 
 def look(view: WorldView) -> str:
-    """Describe the room: its name, its description, and what lies on the floor."""
+    """Describe the room: its name, its description, and the things on the floor."""
     room = view.story.entities[view.room]
     view.prefixed = True
     text = f"-= {room.name.title()} =-\n{say(room.text, view, room.id)}"
@@ -39,7 +39,7 @@ def inventory(view: WorldView) -> str:
 
 
 def examine(view: WorldView, noun: str) -> str:
-    """Describe a thing, and what is in or on it."""
+    """Describe a thing, and the things in or on it."""
     if noun in COMPASS:
         return "You see nothing unexpected in that direction."
     if noun == PLAYER:
@@ -71,7 +71,7 @@ def contents(view: WorldView, holder: str) -> str:
 
 
 def search(view: WorldView, noun: str) -> str:
-    """Say what is in or on a thing that can be searched."""
+    """List the things in or on a thing that can be searched."""
     kinds = view.story.entities[noun].kinds
     if view.contents(noun):
         return f"{'In' if 'c' in kinds else 'On'} {contents(view, noun)}"

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 LIMIT = 15
-"""Words of a line that are read; what follows is not seen."""
+"""Maximum number of words that Inform reads of a line; it ignores further ones."""
 
 _WORD = re.compile(r'[.,"]|[^\s.,"]+')
 _SIGNS = "0123456789.,!?_#'\"/\\-:()"
@@ -42,7 +42,7 @@ _SPELT = ("one two three four five six seven eight nine ten eleven twelve thirte
 
 @lru_cache(maxsize=4096)
 def key(word: str) -> str:
-    """Return what the dictionary keeps of a lower-case word."""
+    """Return the part of a lower-case word that the dictionary stores."""
     letters, letters_left = [], _LENGTH
     for letter in word:
         cost = 1 if "a" <= letter <= "z" else 2 if letter in _SIGNS else 4

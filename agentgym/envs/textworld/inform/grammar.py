@@ -1,4 +1,4 @@
-"""The verbs of TextWorld's games, and what is said when a command fits none of their lines.
+"""The verbs of TextWorld's games, and the answers to commands that match none of their lines.
 
 The grammar is Inform's standard one with TextWorld's additions.
 
@@ -189,7 +189,7 @@ class ParserError(IntEnum):
         """Return the answer to a command that failed for this reason.
 
         Args:
-            detail: What was understood, the pronoun in question, or how many there are.
+            detail: The part understood, the pronoun in question, or the number of things.
             name: The thing that a pronoun stands for, with its article.
         """
         return _TEXTS[self].replace("{detail}", detail).replace("{name}", name)

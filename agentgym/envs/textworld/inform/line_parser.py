@@ -63,7 +63,7 @@ class MoreNeeded(Exception):
 
 @dataclass
 class LineParser:
-    """The tries at one command, line of grammar after line.
+    """The attempts to parse one command, one grammar line after another.
 
     Attributes:
         view: The state.
@@ -72,10 +72,10 @@ class LineParser:
         several: Things of a list.
         best: The most telling error of the lines so far.
         error: The error of this line.
-        available: How many things there were where more were wanted.
+        available: The number of things found, where the command asks for more.
         pronoun: The pronoun that an error is about.
-        tail: What followed the verb in the last line that fitted the beginning of the command
-            only; None if there was none.
+        tail: The text after the verb in the last line that matched only the beginning of the
+            command; None if there is none.
     """
 
     view: WorldView
@@ -87,15 +87,15 @@ class LineParser:
     available: int = 0
     pronoun: str = ""
     tail: str | None = None
-    # What stands for the whole command, not for one line: Inform keeps these from line to line,
-    # so that a line that fails can still change what a later one says.
+    # State of the whole command: Inform keeps it between lines, so that a failed line can still
+    # change the answer of a later one.
     _multiple_read: bool = False  # a noun that may be a list has been read in some line
     _emptied: str = ""
     _last_descriptors: Descriptors = field(default_factory=Descriptors)
     _pronoun_here: str = ""
     _selection: list[str] = field(default_factory=list)
     _scopes: dict[bool, list[str]] = field(default_factory=dict)
-    # What stands for one line.
+    # State of one line.
     _line: GrammarLine = _NO_LINE
     _index: int = 0
     _at: int = 1
@@ -106,7 +106,7 @@ class LineParser:
     _nouns: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Make what chooses among things, whose memory lasts for the whole command."""
+        """Make the object that disambiguates nouns; its memory lasts for the whole command."""
         self._disambiguator = Disambiguator(self.view, self.words, self.antecedent)
 
     def line(self, line: GrammarLine) -> list[str]:
@@ -136,7 +136,7 @@ class LineParser:
         return self._nouns
 
     def note(self) -> str:
-        """Return what was assumed, in brackets, or nothing."""
+        """Return the parser's assumption, in brackets, or nothing."""
         return f"({self._command(self._inferred - 1)})" if self._inferred else ""
 
     def complaint(self) -> str:
@@ -255,7 +255,7 @@ class LineParser:
         self._pattern.append("that" if spoken else "")
 
     def _finish(self) -> None:
-        """Check a line whose tokens all fitted."""
+        """Check a line all of whose tokens matched."""
         if self._at < len(self.words):
             self.tail = self._command(0)
             raise self._fail(ParserError.UPTO)
@@ -278,7 +278,7 @@ class LineParser:
             raise self._fail(ParserError.NOTHING)
 
     def _nothing_in(self, holder: str) -> str:
-        """Say why nothing can be taken from a thing; nothing if that is not what was asked."""
+        """Say why nothing can be taken from a thing; nothing if the command is another one."""
         if self._line.action != "Remove" or not holder or holder in COMPASS:
             return ""
         if holder == PLAYER:

@@ -1,4 +1,4 @@
-"""The voice of a game: reads commands, has them carried out, and prints what Inform would."""
+"""The voice of a game: parses commands, has them executed, and prints Inform's answer."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Execute = Callable[[str], "StateAfter | None"]
 """Carries out one of the game's own commands; None if it is not admissible now."""
 
 WAIT = ""
-"""The command of a turn in which nothing is done; what has no use for it returns None."""
+"""The command of a turn without an action; an engine that ignores it returns None."""
 
 
 class Narrator:
@@ -61,12 +61,12 @@ class Narrator:
         self.score = 0
 
     def intro(self) -> str:
-        """Return what the game prints at the start: the objective and the first room."""
+        """Return the text at the start: the objective and the first room."""
         objective = self.story.objective
         return tidy(f"{objective}\n\n{descriptions.look(self.view)}")
 
     def play(self, line: str, execute: Execute) -> str:
-        """Take one sentence that the player typed and return what the game prints."""
+        """Take one sentence that the player typed and return the game's answer."""
         parser_state = dict(vars(self.parser))
         request = self.parser.read(line, self.view)
         if isinstance(request, str):
@@ -87,7 +87,7 @@ class Narrator:
     def _carry_out(
         self, request: ParsedRequest, execute: Execute
     ) -> tuple[list[str], StateAfter | None]:
-        """Do what was asked for, thing after thing."""
+        """Carry out the request, one thing after another."""
         paragraphs, last = [request.note] if request.note else [], None
         for noun in request.nouns or ("",):
             accepted = resolve_action(
@@ -112,7 +112,8 @@ class Narrator:
     def _perform(
         self, accepted: AcceptedAction, execute: Execute, several: bool
     ) -> tuple[str, StateAfter | None]:
-        # Before it happens: afterwards nobody knows where a thing was taken from.
+        # Recorded before the action: afterwards the state no longer shows where a thing was taken
+        # from.
         report = ActionReport(self.view, accepted, several=several)
         state_after = execute(accepted.command)
         if state_after is not None:
@@ -151,11 +152,11 @@ class Narrator:
         return f'"it" means {noun}, "him", "her" and "them" are unset.'
 
     def description(self) -> str:
-        """Return what ``look`` prints."""
+        """Return the answer to ``look``."""
         return tidy(descriptions.look(self.view))
 
     def inventory(self) -> str:
-        """Return what ``inventory`` prints."""
+        """Return the answer to ``inventory``."""
         return tidy(descriptions.inventory(self.view))
 
     def refuses(self, action: str) -> bool:
@@ -176,7 +177,7 @@ class Narrator:
 
 
 class ActionReport:
-    """Tell of an action; made before it is done, because some words depend on what was before."""
+    """The report of an action; made before it, because some words depend on the state before."""
 
     def __init__(self, view: WorldView, accepted: AcceptedAction, *, several: bool = False) -> None:
         self._view, self._action, self._several = view, accepted, several
@@ -184,7 +185,7 @@ class ActionReport:
         self._burned = view.has(accepted.noun, "cooked")
 
     def text(self) -> str:
-        """Tell what was done, once the view has followed it."""
+        """Report the action, after the view has followed it."""
         view, accepted = self._view, self._action
         action, noun = accepted.action, accepted.noun
         if action in ("Go", "Look"):

@@ -39,8 +39,8 @@ class NounMatch:
 
     Attributes:
         start: Index of the first word.
-        length: Words that the best candidates match.
-        candidates: What matches, in order of scope.
+        length: Number of words that the best candidates match.
+        candidates: The things that match, in order of scope.
     """
 
     start: int
@@ -56,7 +56,7 @@ class NounMatch:
 
 
 def in_scope(view: WorldView, *, held_first: bool = False) -> Iterator[str]:
-    """Yield what the player may refer to, in the order in which the parser looks."""
+    """Yield the things that the player may refer to, in the parser's order."""
     if held_first:
         yield from view.contents(INVENTORY)
     yield from visible_in(view, view.room)
@@ -65,7 +65,7 @@ def in_scope(view: WorldView, *, held_first: bool = False) -> Iterator[str]:
 
 
 def visible_in(view: WorldView, holder: str) -> Iterator[str]:
-    """Yield what can be seen in or on something, each thing followed by what it shows."""
+    """Yield the visible things in or on something, each followed by its own visible content."""
     for child in view.contents(holder):
         yield child
         if child in view.children and view.shows(child):
@@ -82,8 +82,8 @@ def find(
         view: The state.
         words: The command.
         at: Index of the first word of the noun; at the end everything matches.
-        candidates: What may be meant, in order.
-        antecedent: What the word ``it`` stands for.
+        candidates: The things that may be meant, in order.
+        antecedent: The thing that the word ``it`` refers to.
         loose: Whether a thing that no word names is a candidate too, the worst.
     """
     match = NounMatch(at)
@@ -110,7 +110,7 @@ def find(
 
 @dataclass
 class Descriptors:
-    """What articles and the like in front of a noun say.
+    """The meaning of articles and similar words in front of a noun.
 
     Attributes:
         indefinite: Whether any fitting thing will do.
@@ -207,10 +207,10 @@ def _is_named(view: WorldView, noun: str, command: str) -> bool:
 
 
 class Disambiguator:
-    """Choose what the nouns of one command mean.
+    """Choose the things that the nouns of one command refer to.
 
-    What it finds out about the noun after an unclear one is kept for all lines of grammar: the
-    first line that asks decides for all, as in Inform.
+    Its findings about the noun after an ambiguous one hold for all grammar lines: the first line
+    that asks decides for all, as in Inform.
     """
 
     def __init__(self, view: WorldView, words: CommandWords, antecedent: str) -> None:
@@ -271,7 +271,7 @@ class Disambiguator:
     def _score(
         self, place: NounPosition, candidate: str, descriptors: Descriptors, match: NounMatch
     ) -> int | None:
-        """Give a candidate its points; ``None`` if it lacks what the words ask for."""
+        """Score a candidate; ``None`` if it lacks a property that the words require."""
         view = self._view
         if candidate in COMPASS:
             parent = ""
@@ -290,7 +290,7 @@ class Disambiguator:
         return points + 1000 * self._likely(place, candidate, match)
 
     def _likely(self, place: NounPosition, candidate: str, match: NounMatch) -> int:
-        """Score a candidate together with what the other noun may be."""
+        """Score a candidate together with the possible meanings of the other noun."""
         if not self._searched:
             self._searched = True
             self._second_nouns = self._nouns_after(place, match)
@@ -303,7 +303,7 @@ class Disambiguator:
                     for second_noun in self._second_nouns), default=0)  # fmt: skip
 
     def _nouns_after(self, place: NounPosition, match: NounMatch) -> list[str] | None:
-        """Find what the noun after this one may mean; ``None`` if there is none."""
+        """Find the possible meanings of the next noun; ``None`` if there is none."""
         following = [
             token for token in place.line.tokens[place.index + 1 :] if isinstance(token, str)
         ]

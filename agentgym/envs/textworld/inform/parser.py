@@ -1,8 +1,8 @@
 """Reading a command: which action it means, with which things.
 
 A port of the decisions of Inform's parser to Python: a verb has several lines of grammar, which are
-tried in order; of those that fail, the one that came furthest says what was wrong. Where a noun is
-missing or may mean several things, the answer is a question, and the next line may answer it.
+tried in order; of the failing lines, the one that got furthest determines the error. If a noun is
+missing or ambiguous, the parser asks a question, which the next command may answer.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from agentgym.envs.textworld.inform.world_view import WorldView
 
 @dataclass(frozen=True)
 class ParsedRequest:
-    """An action that was asked for.
+    """A requested action.
 
     Attributes:
         action: Name of the action in ``grammar``.
-        nouns: What it is done to; several for ``drop the key and the lamp``, one after another.
+        nouns: Its objects; several for ``drop the key and the lamp``, one after another.
         second: The other thing, if there is one.
         several: Whether the nouns are a list, so that each is announced by its name.
-        note: What the parser says it assumed, such as ``(the old key)``.
+        note: The parser's assumption, such as ``(the old key)``.
         words: The command.
     """
 
@@ -61,9 +61,9 @@ class Parser:
 
     Attributes:
         antecedent: What the word ``it`` stands for; empty at first.
-        pending: The question of the line before, if it asked one.
-        tail: What followed the verb in the last command of which only the beginning was understood;
-            Inform repeats it after a direction that is followed by other words.
+        pending: The question asked after the previous line, if any.
+        tail: The text after the verb in the last command that was understood only in part; Inform
+            repeats it after a direction that is followed by other words.
     """
 
     antecedent: str = ""

@@ -1,7 +1,7 @@
-"""What never changes in a game, compiled once: names, kinds, articles, texts, the map.
+"""The constant part of a game, compiled once: names, kinds, articles, texts, the map.
 
-A ``Story`` is made of a game's record. It knows nothing of the state, so every episode of a game
-shares one.
+A ``Story`` is made of a game's record. It is independent of the state, so all episodes of a game
+share it.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Entity:
     """A room or thing.
 
     Args:
-        info: What the game says of it.
+        info: The game's entry about it.
         kind: Type of the game, such as ``oven``.
-        kinds: The type and all that it descends from.
+        kinds: The type and all its supertypes.
         rank: Place in Inform's order of creation.
     """
 
@@ -77,7 +77,7 @@ class Entity:
 
     @property
     def text(self) -> Parts:
-        """Compiled description; most are never said, so each is compiled when it is asked for.
+        """Compiled description; most are never printed, so each is compiled on first use.
 
         Raises:
             DataError: It holds brackets that are not TextWorld's.
@@ -88,7 +88,7 @@ class Entity:
 
 
 class Story:
-    """The constant part of a game. What few turns need is made when it is first asked for.
+    """The constant part of a game. Parts that few turns need are compiled on first use.
 
     Raises:
         DataError: A part is missing.
@@ -109,9 +109,9 @@ class Story:
         self.kitchen = next((f[1] for f in self._of("cooking_location")), "")
         """Room where the meal is prepared; empty in other games."""
         self.objective = _objective(record.other_keys.get("objective") or "")
-        """What the introduction says there is to do."""
+        """The objective in the introduction."""
         self.max_score = _max_score(record.quests)
-        """What the story calls the highest score."""
+        """The maximum score according to the story."""
 
     @classmethod
     def of(cls, game: Mapping[str, Any] | Record) -> Story:
@@ -166,7 +166,7 @@ class Story:
 
     @cached_property
     def recipe(self) -> tuple[tuple[str, str, str], ...]:
-        """What goes into the meal, in the order of creation: food, cooking, cutting."""
+        """The ingredients of the meal, in the order of creation: food, cooking, cutting."""
         bases = {f[2]: f[1] for f in self._of("base")}
         states = {(f[1], f[0]) for f in self._start if len(f) == 2}
         ingredients = [fact[1] for fact in self._of("in") if fact[1] in bases]
@@ -183,7 +183,7 @@ class Story:
         return StoryVocabulary(self.entities, cooking=bool(self.kitchen))
 
     def check(self) -> None:
-        """Read everything, so that what is wrong with it is said at once.
+        """Compile everything, so that errors are reported at once.
 
         Raises:
             DataError: A text holds brackets that are not TextWorld's.
@@ -252,7 +252,7 @@ def _entities(order: Iterable[str], record: Record) -> dict[str, Entity]:
 
 @lru_cache(maxsize=8)
 def _lineages(logic: str) -> dict[str, frozenset[str]]:
-    """Read from the rules of games what each type descends from, itself included."""
+    """Derive the supertypes of each type, itself included, from the rules of games."""
     parents = dict(_TYPE.findall(logic))
     return {kind: frozenset(_ancestors(kind, parents)) for kind in parents}
 
@@ -268,7 +268,7 @@ def _ancestors(kind: str, types: Mapping[str, str]) -> list[str]:
 def _objective(text: str) -> str:
     """Return the objective as the game prints it.
 
-    TextWorld hands it to Inform in pieces of 200 characters, each a literal of its own.
+    TextWorld passes it to Inform in literals of 200 characters each.
     """
     if "'" not in text:  # nothing else looks another way in print
         return text
@@ -295,10 +295,10 @@ def _max_score(quests: Iterable[QuestRecord]) -> float:
 
 
 class StoryVocabulary:
-    """How the things of a game may be called.
+    """The names by which the things of a game can be referred to.
 
     A thing answers to its whole names and to each word of its printed name, in any order; food also
-    to what was done to it.
+    to how it was prepared.
     """
 
     def __init__(self, entities: Mapping[str, Entity], *, cooking: bool) -> None:

@@ -1,6 +1,6 @@
-"""The state as Inform sees it: the object tree with its order, and what is open, locked or cooked.
+"""The state as Inform sees it: the ordered object tree, and what is open, locked or cooked.
 
-Facts have no order, but Inform lists things in the order of its object tree, where what was moved
+Facts have no order, but Inform lists things in the order of its object tree, where the thing moved
 last comes first. A ``WorldView`` follows the facts of an episode and keeps that order.
 """
 
@@ -96,7 +96,7 @@ class WorldView:
         self.parent = {child: holder for holder, contents in children for child in contents}
         self.parent.pop(PLAYER, None)
 
-    # What ``brackets.say`` asks of the state.
+    # The interface that ``brackets.say`` uses.
 
     def state_of(self, entity: str, state: str) -> bool:
         """Tell whether an entity is open, closed, locked or unlocked; locked things are closed."""
@@ -126,14 +126,14 @@ class WorldView:
         return cooking, next((state for state in CUT if state in states), "uncut")
 
     def shows(self, noun: str) -> bool:
-        """Tell whether what is in or on a thing can be seen."""
+        """Return whether the content of a thing is visible."""
         entity = self.story.entities.get(noun)
         if entity is None:
             return False
         return "s" in entity.kinds or ("c" in entity.kinds and self.has(noun, "open"))
 
     def printed_name(self, noun: str) -> str:
-        """Return the name of a thing; with what was done to food while it is being described."""
+        """Return the name of a thing; of food being described, with its preparation."""
         entity = self.story.entities[noun]
         # "fried apple" where it is described or listed, "apple" where something is done with it.
         if not self.prefixed or "f" not in entity.kinds or not self.story.kitchen:

@@ -23,7 +23,7 @@ from agentgym.support.text_lines import split_lines
 NO_EFFECT = "That does not work. Try to say it in another way."
 
 _ASIDES = re.compile(r"\[[^]]+\]\n?|<(score|moves)>.*?</\1>", re.DOTALL)
-"""What the interpreter adds to an answer for the tracker: actions, points and moves."""
+"""Text that the interpreter appends for the tracker: actions, points and moves."""
 
 _FINISHED = re.compile(r"\[(?!\()([^]]*) - (succeeded|failed)")
 """Reports of actions; one in brackets belongs to the action before it."""
@@ -77,9 +77,9 @@ class InformSession:
     def act(self, command: str) -> GameTurn:
         """Give the game one command.
 
-        A story understands more than the tracker does, which would then lose its way: a list of
-        things (refused here), *get* for what lies on something, and walking to a door instead of
-        in a direction (both put in the words of the tracker).
+        A story understands commands that the tracker does not, which would then lose the state: a
+        list of things (refused here), *get* for a thing on a supporter, and walking to a door
+        instead of in a direction (both reworded for the tracker).
 
         Raises:
             EnvFailure: The session is closed, its interpreter does not answer, or the command is
@@ -111,7 +111,8 @@ class InformSession:
             self._machine.set_state(memory)
             answer = self._machine.step(words)[0]
             self._machine.set_state(memory)
-            # Of several ways the one that leads to where the story went, not merely one that works.
+            # Of several actions, the one that leads to the story's room, not merely one that is
+            # possible.
             if _room(answer) == room:
                 return self._step(words)
         self._machine.set_state(memory)
@@ -234,7 +235,7 @@ def _open_story(story: str) -> Any:
 
 
 def _in_other_words(event: str, admissible: Sequence[str]) -> list[str] | None:
-    """Return commands that may have done what the tracker did not recognise.
+    """Return commands that may have caused a change that the tracker did not recognise.
 
     ``event`` is the action as the story reports it, such as ``taking the latchkey``. None: it
     changes nothing.
@@ -249,7 +250,7 @@ def _in_other_words(event: str, admissible: Sequence[str]) -> list[str] | None:
 
 
 def _facts(turn: Any) -> frozenset[Fact]:
-    """Return what TextWorld's tracker takes for true."""
+    """Return the facts that TextWorld's tracker assumes."""
     return frozenset(
         (fact.name, *(entity.name for entity in fact.arguments)) for fact in turn._facts
     )
@@ -273,10 +274,10 @@ def _answered(output: str) -> str:
 
 
 def clean(output: str) -> str:
-    """Strip what is no part of the story from an interpreter's output.
+    """Reduce an interpreter's output to the story.
 
     Removed are the banner at the start, the prompt with the status line, and the question whether
-    to play again; runs of blank lines become one, and centred lines start at the margin.
+    to play again. Runs of blank lines become one, and centred lines start at the margin.
     """
     banner = output.rfind(_BANNER_END)
     if banner >= 0:

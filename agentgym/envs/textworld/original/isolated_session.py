@@ -1,11 +1,11 @@
-"""Story files of unknown origin, played in a process of their own.
+"""Story files of unknown origin, played in a separate process.
 
 The interpreter is C: a story that is damaged in a way its checksum does not show, or written to do
 harm, can end or hang the process that plays it. Stories that this package compiled and verified
-are played by ``InformSession`` directly; those of a user's files by the same class in a child
-process, which is ended when it does not answer. One line of JSON asks for a method of the session,
-and one answers, with all that the environment reads after a turn, so that a turn costs one
-exchange. Nothing that the child says is evaluated or unpickled.
+are played by ``InformSession`` directly; a user's files are played by the same class in a child
+process, which is killed if it does not answer. A request is one line of JSON that names a method of
+the session. The answer is one line, too, with everything that the environment reads after a turn,
+so that a turn costs one exchange. The child's answers are never evaluated or unpickled.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SECONDS = 60.0
 """Time that a story has for an answer; TextWorld's own take milliseconds."""
 
 STARTING = 120.0
-"""Time that a child has to import what it needs; on a busy machine seconds."""
+"""Time limit for a child's imports, which take seconds on a busy machine."""
 
 _TURNS = frozenset(("start", "act", "restore"))
 """Methods after which the state is another one: a :class:`GameView` comes with the answer."""
@@ -42,14 +42,14 @@ _CHILD = (
 
 
 class GameView(NamedTuple):
-    """What is read of a session after a turn."""
+    """Attributes of a session that are read after a turn."""
 
     max_score: float
     """Points of a game that is won."""
     admissible: list[str]
     """Commands that the rules allow."""
     offered: list[str]
-    """Those of them that the story carries out."""
+    """Those that the story itself answers."""
     policy: list[str] | None
     """Commands that win."""
     state: str
@@ -185,7 +185,7 @@ class IsolatedSession:
         self._process = None
 
     def _turn(self, answer: Any) -> Any:
-        """Keep what comes with the answer to a turn."""
+        """Store the attributes that come with the answer to a turn."""
         result, view = answer
         self._view = GameView(*view)
         return result
@@ -196,7 +196,7 @@ class IsolatedSession:
         return self._process.ask(method, *arguments)
 
     def _ask_first(self, method: str, *arguments: Any) -> Any:
-        """Ask for what any whole story answers."""
+        """Send a request that any intact story answers."""
         try:
             return self._ask(method, *arguments)
         except EnvFailure as error:
@@ -211,7 +211,7 @@ def serve() -> None:
     """Play stories for the process that started this one, until it closes the pipe."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
-    for terminal in (0, 1):  # what the interpreter reads and writes there is no message
+    for terminal in (0, 1):  # the interpreter's own input and output must not mix with messages
         os.dup2(nothing, terminal)
     with suppress(DependencyNotInstalled):  # which the first story says
         require("textworld", "textworld")
@@ -242,7 +242,7 @@ class _StoryServer:
         self._session: InformSession | None = None
 
     def call(self, method: str, arguments: list[Any]) -> Any:
-        """Do what :meth:`StoryProcess.ask` asks for."""
+        """Carry out a request of :meth:`StoryProcess.ask`."""
         if method == "open":
             self._open_story(*arguments)
             return None

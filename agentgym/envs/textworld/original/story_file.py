@@ -1,8 +1,8 @@
-"""Story files: compiled with the Inform 7 that comes with TextWorld, and checked before they run.
+"""Story files: compiled with the Inform 7 that TextWorld includes, and checked before they run.
 
-Jericho's interpreter is C in the same process: a story file that is cut short or damaged makes it
-call ``exit`` and takes the process with it. The Z-Machine Standards Document (1.1, section 11)
-puts what is needed to notice damage into a story's header, big-endian:
+Jericho's interpreter is C in the same process: a truncated or damaged story file makes it call
+``exit``, which ends the process. The Z-Machine Standards Document (1.1, section 11) puts the data
+to detect damage into a story's header, big-endian:
 
 * byte 0x00: version of the machine, 8 for TextWorld's stories;
 * word 0x1A: length of the story in units of 8 bytes;
@@ -10,9 +10,9 @@ puts what is needed to notice damage into a story's header, big-endian:
 * words 0x04, 0x06, 0x08, 0x0A, 0x0C, 0x0E: addresses within it (high memory, first instruction,
   dictionary, objects, globals, static memory).
 
-That finds every damage of one byte behind the header and all but one in 65,536 of the others. It
-cannot make a story harmless that somebody has written to do harm, which is why stories of unknown
-origin run in a process of their own: :mod:`agentgym.envs.textworld.original.isolated_session`.
+This detects every damage of one byte behind the header and all but one in 65,536 of the others. It
+does not protect against malicious stories, so stories of unknown origin run in a separate process:
+:mod:`agentgym.envs.textworld.original.isolated_session`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def compile_game(game: Mapping[str, Any], path: Path) -> Path:
     """Compile a game to the story file ``path`` (``.z8``), whose folder need not exist.
 
     Beside the story file stands the game as ``.json``, as TextWorld's environments want it. Both
-    are moved into place when they are whole, the story file last.
+    are moved into place when they are complete, the story file last.
 
     Raises:
         ConfigurationError: The path has another ending.
@@ -101,7 +101,7 @@ def _source(game: Mapping[str, Any]) -> str:
 
 
 def _compile(source: str, scratch: Path, story: Path) -> None:
-    """Do what TextWorld's ``compile_inform7_game`` does, but leave nothing behind.
+    """Compile like TextWorld's ``compile_inform7_game``, without leaving files behind.
 
     Inform 7 writes a folder of documentation into the home of the user, or into the working
     directory of a user without one; here its home is the scratch folder.
@@ -149,7 +149,7 @@ def check_story(path: Path) -> int:
 
 
 def damage(data: bytes) -> str:
-    """Say what is wrong with a story; nothing if its header agrees with its content."""
+    """Describe the damage of a story; nothing if its header agrees with its content."""
     if len(data) <= HEADER:
         return f"it has {len(data)} bytes, not even a header and a story"
     if data[0] != VERSION:

@@ -121,7 +121,7 @@ def _rich(parts: Iterable[PagePart], session: ShopSession) -> Iterator[PagePart]
 
 
 def _arranged(parts: Iterable[pages.Part], session: ShopSession) -> Iterator[PagePart]:
-    """Say of the parts of an original page where they stand and what a click on them names."""
+    """Yield the parts of an original page with their place and the name that a click uses."""
     hits, groups, group = -1, -1, ""
     for kind, content in parts:
         part, name = PagePart(kind, content), content.strip().lower()
@@ -198,7 +198,7 @@ def _compact_item(session: ShopSession) -> Iterator[PagePart]:
 def other_names(env: WebShopEnv, parts: Iterable[PagePart]) -> list[str]:
     """Return the clickable names that the page does not show, in the engine's order.
 
-    Compact pages leave out what is on every page.
+    Compact pages omit the names that are on every page.
     """
     session = env.session
     if env.observation_mode == "compact":

@@ -165,7 +165,7 @@ def serve(
 
 
 class _Guard:
-    """Let through what a page of this server asks, and say of every answer what may be done."""
+    """Admit requests of this server's pages only, and add security headers to every answer."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, token.encode()
@@ -207,7 +207,7 @@ def _problem(scope: Mapping[str, Any], token: bytes) -> str | None:
 
 
 def _try(answer: Answer, visits: Visits, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer a request, and say whose fault it is if that fails."""
+    """Answer a request; a failure says whether client or server is at fault."""
     try:
         return answer(visits, body)
     except TaskNotFound as error:

@@ -181,7 +181,7 @@ class Visits:
         self._limit, self._idle, self._clock = limit, idle, clock
         self._lock = threading.Lock()
         self._open_visits: dict[str, tuple[Visit, float]] = {}
-        first = Visit(make())  # what is wrong with the arguments is found before anybody comes
+        first = Visit(make())  # fail on bad arguments before the first visit
         try:
             first.start(seed, {"split": split})
         except TaskNotFound as error:
@@ -285,11 +285,11 @@ class Visits:
 
 
 def _split_off_message(observation: str, page: str) -> tuple[str | None, bool]:
-    """Part what the environment said from the page.
+    """Split an observation into message and page.
 
     Returns:
-        What was said instead of the page or before it (None: nothing), and whether the page is
-        part of the observation.
+        The message before or in place of the page (None: none), and whether the page is part of the
+        observation.
     """
     if observation == page:
         return None, True

@@ -13,7 +13,7 @@ from agentgym.actions import ActionSpec, parse
 from agentgym.envs.webshop.engine.session import INDEX, NEXT, RESULTS, ShopSession
 
 BLANK = "{query}"
-"""Stands for the words of a search in messages, and is none."""
+"""Placeholder for the words of a search in messages; it is never searched for."""
 UNREADABLE = f"invalid: write search[{BLANK}] or click[{{element}}]"
 """Reply to a text without a command."""
 _ACTION = re.compile(r"\b(search|click)\s*\[", re.IGNORECASE)

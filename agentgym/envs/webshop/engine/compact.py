@@ -1,7 +1,7 @@
 """The compact mode: short pages and short clickable names, for small language models.
 
-Only the instruction is repeated: it is the first page, and the end of each item page. A label
-follows what it names, so that a causal model reads the facts before the token that it may copy.
+Only the instruction is repeated: it is the first page and ends each item page. A label follows what
+it names, so that a causal model reads the facts before the token that it may copy.
 """
 
 from __future__ import annotations

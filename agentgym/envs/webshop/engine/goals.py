@@ -31,7 +31,7 @@ Options = Mapping[str, str] | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ShopGoal:
-    """One goal: the instruction, and what the reward compares a purchase with."""
+    """One goal: the instruction, and the values that the reward compares a purchase with."""
 
     asin: str
     """The product that the instruction describes."""

@@ -73,7 +73,7 @@ def _button(label: str, clicked: bool) -> str:
 
 
 def visible(page: list[Part]) -> list[Part]:
-    """Drop what a browser would not show: empty texts, and white space with a line break."""
+    """Drop parts that a browser would not show: empty texts, and white space with a line break."""
     return [
         part if part[1].strip() else (part[0], " ")
         for part in page

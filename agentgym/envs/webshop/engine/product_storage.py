@@ -221,13 +221,13 @@ def open_or_build(kind: type[Kept], key: object, build: Callable[[], Kept]) -> K
     if stored is not None:
         return stored
     built = build()
-    # What is stored now may be what another process wrote, or a damaged folder that stays because
-    # the disk is read-only: it is checked like any other.
+    # The stored folder may be another process's, or a damaged one that stays because the disk is
+    # read-only: it is checked like any other.
     return (_open_table(kind, folder) if save_folder(folder, built.save) else None) or built
 
 
 def _open_table(kind: type[Kept], folder: Path) -> Kept | None:
-    """Open what is stored in a folder; remove the folder if it is damaged."""
+    """Open the data stored in a folder; remove the folder if it is damaged."""
     if not os.path.isdir(folder):  # Path.is_dir raises where a parent cannot be read
         return None
     try:

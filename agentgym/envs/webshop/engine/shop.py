@@ -121,7 +121,7 @@ class Shop:
 
     def match(self, item: Product, goal: ShopGoal) -> GoalMatch:
         """Compare a product with a goal, except for options."""
-        # The goals of one product differ in options and bounds, of which a match knows nothing.
+        # The goals of one product differ in options and bounds, which a match does not depend on.
         key = (item.asin, goal.asin, goal.attributes)
         goal_match = self._matches.get(key)
         if goal_match is None:
@@ -189,7 +189,7 @@ class Shop:
     # -- parts ----------------------------------------------------------------------------------
 
     def _search_uncached(self, query: str) -> tuple[str, ...]:
-        """Search without looking into what was searched before."""
+        """Search without the cache of earlier searches."""
         asins = self.products.asins
         rows, _ = self.search_engine.search_rows(query, HITS)
         return tuple([asins[row] for row in rows.tolist()])

@@ -76,7 +76,7 @@ class Expert(ABC):
         return None if step is None else step.turns
 
     def thought(self, session: ShopSession) -> str:
-        """Return the comparison written on the open page; empty if there is none."""
+        """Return the comparison to write on the open page; empty if there is none."""
         return ""
 
     @abstractmethod

@@ -1,8 +1,8 @@
 """The hasty expert: a demonstrator that makes mistakes, which a policy can outgrow.
 
 It searches as the careful expert does and buys the first hit with a matching line, with the
-requested options that exist. It never checks what only the page shows (further features, missing
-options), so it often buys a product that is not quite right.
+requested options that exist. It never checks the details that only the page shows (further
+features, missing options), so it often buys a product that is not quite right.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class HastyExpert(CarefulExpert):
     def _plausible(self, goal: ShopGoal, state: ShopState) -> list[tuple[int, str]]:
         """List rank and product of the hits whose line meets the instruction.
 
-        Where none does, it is the first hit of the expert's own query, so that there is a plan
-        wherever that query finds anything.
+        If none does, it is the first hit of the expert's own query, so that there is a plan
+        whenever that query finds anything.
         """
         query = state.query or ""
         hits = [(hit.rank, hit.asin) for hit in self._candidates(goal, query)]

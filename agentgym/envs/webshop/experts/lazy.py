@@ -26,9 +26,9 @@ LOOKED_AT = 4
 class LazyExpert(CarefulExpert):
     """Plans of the careful expert, most of which begin with a query that lacks one word.
 
-    The missing word and the choice of tasks do not depend on anything that can be read. It takes
-    the first acceptable hit; if there is none, it buys the last hit that looked right, or the first
-    hit, without writing a comparison.
+    Nothing in the text predicts the missing word or the choice of tasks. It takes the first
+    acceptable hit; if there is none, it buys the last hit that looked right, or the first hit,
+    without writing a comparison.
 
     Args:
         shop: The shop.
@@ -69,7 +69,7 @@ class LazyExpert(CarefulExpert):
         return "" if resigned else super().thought(session)
 
     def _settles(self, goal: ShopGoal, state: ShopState) -> bool:
-        """Return whether it buys the open product though that is not what was asked for."""
+        """Return whether it buys the open product although it does not match the instruction."""
         assert state.asin is not None
         accepted = any(
             hit.asin == state.asin and hit.suits
@@ -84,7 +84,7 @@ class LazyExpert(CarefulExpert):
         return super()._from_page(goal, state, size)
 
     def _look(self, goal: ShopGoal, query: str) -> Iterator[MatchingHit]:
-        """List the hits that it looks at; of its own short search, with one that it will take."""
+        """List the hits that it inspects, and, of its own short search, one that it will take."""
         hits = super()._look(goal, query)
         if query != self.query(goal) or query == self._careful.query(goal):
             yield from hits

@@ -58,7 +58,7 @@ def draft_cluster(config: GeneratorConfig, seed: int, number: int) -> tuple[Prod
     The first product is a lead. Each further one is a price decoy or an option decoy of the last
     lead, or a new lead: another set of hidden attributes, price and options.
     """
-    # "family" is what a cluster was called first; the word keys the draws.
+    # "family" is the former word for a cluster; it stays because it keys the draws.
     stream = Stream(GENERATOR_VERSION, config.name, seed, "family", number)
     department, product_type, visible = _cell(config, seed, number)
     pool = [a for a in department.hidden if a not in visible]

@@ -128,7 +128,7 @@ def _file(folder: Path, name: str) -> Path | None:
 
 
 def _describe_folder(folder: Path) -> str:
-    """Say what there is instead of the files."""
+    """Describe the folder's content where the files are missing."""
     if not folder.exists():
         return "which does not exist"
     if not folder.is_dir():

@@ -34,10 +34,10 @@ def test_joins_begin_with_what_is_bound() -> None:
         bound = {join.atom.args[place] for place, _ in join.bound}
         assert bound == bound_names & set(join.atom.args)
         bound_names |= set(join.atom.args)
-        assert len(join.new) + len(join.bound) + len(join.same) == len(join.atom.args)
+        assert len(join.new) + len(join.bound) + len(join.same_slots) == len(join.atom.args)
 
 
 def test_a_placeholder_twice_in_one_condition_is_one_entity() -> None:
     (rule,) = parse("type a { rules { r :: near(a, a) -> far(a); } }").rules
     (join,) = parse("type a { rules { r :: near(a, a) -> far(a); } }").joins[rule.name]
-    assert join.same == ((0, 1),) and len(join.new) == 1
+    assert join.same_slots == ((0, 1),) and len(join.new) == 1
