@@ -1,8 +1,8 @@
 """Dense retrieval: passages and queries as vectors of an encoder, compared by inner product.
 
-Up to :data:`EXACT` passages every vector is compared, by numpy; beyond, usearch proposes
-candidates by an approximate index of its own (HNSW), which are then compared exactly. That index
-is built in memory, two bytes for each number of a vector and some hundred for each passage.
+Up to :data:`EXACT` passages every vector is compared, by numpy; beyond, usearch proposes candidates
+from an approximate index (HNSW), which are then compared exactly. That index is built in memory,
+two bytes for each number of a vector and some hundred for each passage.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Rows = npt.NDArray[np.int64]
 Encode = Callable[[list[str]], Any]
 
 EXACT = 200_000
-"""Most passages whose vectors are all compared with each query."""
+"""Maximum number of passages for exhaustive comparison."""
 FORMAT = "agentgym.dense/1"
 DENSE_FACTS = "dense.json"
 VECTORS = "dense.npy"
@@ -95,7 +95,7 @@ def write_vectors(
     Args:
         store: At least one passage.
         folder: Where to write.
-        encoder: What encodes.
+        encoder: The encoder.
         progress: Called with the number of passages that have been encoded.
 
     Returns:
@@ -159,7 +159,7 @@ def _encoded_passages(
 
 
 def _encoded(encode: Encode, texts: list[str]) -> Vectors:
-    """Encode n texts as vectors [n, dimensions], and check what comes back."""
+    """Encode n texts as vectors [n, dimensions], and check the result."""
     try:
         vectors = np.asarray(encode(texts), np.float32)
     except Exception as error:
@@ -196,7 +196,8 @@ class DenseRetriever:
     A pickle holds the path and the encoder.
 
     Args:
-        folder: What :func:`~agentgym.retrieval.index_builder.build_index` made with the encoder.
+        folder: A folder written by :func:`~agentgym.retrieval.index_builder.build_index` with the
+            encoder.
         encode: The encoder, as in :class:`DenseEncoder`.
         batch: Most queries given to it at a time.
 
@@ -248,7 +249,7 @@ class DenseRetriever:
             )
         select = self._all_rows if self._graph is None else self._proposed
         for place, vector in zip(places, vectors, strict=True):
-            if vector.any():  # otherwise the encoder knows nothing of the query
+            if vector.any():  # otherwise the encoder would ignore the query
                 hits[place] = self._ranked(select(vector, k), vector, k)
         return hits
 
@@ -267,7 +268,7 @@ class DenseRetriever:
         """Return the rows that can be among the best ``k`` for a vector [dimensions].
 
         How a product with a matrix rounds depends on the place of a row in it. Its error is below
-        ``dimensions * 2**-24 * |row| * |vector|``; what is within twice of it is compared again.
+        ``dimensions * 2**-24 * |row| * |vector|``; rows within twice that error are compared again.
         """
         scores = self._vectors @ vector
         if len(scores) <= k:

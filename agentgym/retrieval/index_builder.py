@@ -1,4 +1,4 @@
-"""Index folders: built whole or not at all, and opened by what they say of themselves.
+"""Index folders: built completely or not at all, and opened by their metadata.
 
 A folder holds the passages (:mod:`agentgym.retrieval.passages`), the files of one engine, and
 ``index.json``, which names format, engine and number of passages, and the size and SHA-256 of every
@@ -48,7 +48,7 @@ class IndexProgress(NamedTuple):
     """Progress of a build."""
 
     stage: str
-    """``"reading"`` the corpus, or ``"indexing"`` what has been read."""
+    """``"reading"`` the corpus, or ``"indexing"`` it."""
     passages: int
     """Passages of this stage so far."""
     share: float | None
@@ -103,8 +103,8 @@ def write_index(
 ) -> int:
     """Write passages and an index of them into a folder that is there.
 
-    This is :func:`build_index` without the care for what happens around it, for folders that are
-    made by other means, such as :func:`agentgym.support.caching.save_folder`.
+    This is :func:`build_index` without its locking and renaming, for folders that are made by other
+    means, such as :func:`agentgym.support.caching.save_folder`.
 
     Returns:
         The number of passages.
@@ -137,7 +137,7 @@ def open_index(
     """Open an index for searching.
 
     Args:
-        folder: What :func:`build_index` made.
+        folder: A folder written by :func:`build_index`.
         encode: The function that encoded the passages, for an index that was built with one.
         hashed: Whether to compare the SHA-256 of every file with that of the build, or only the
             sizes; None: the hashes of up to :data:`LARGEST_HASHED` bytes.
@@ -255,7 +255,7 @@ def _counted(texts: Iterable[str], report: Callable[[int], None]) -> Iterator[st
 def _open_index(
     folder: Path, index: str, encode: Encode | None
 ) -> BM25Retriever | TantivyRetriever | DenseRetriever:
-    """Open what :func:`_write_index` wrote."""
+    """Open the index that :func:`_write_index` wrote."""
     if index == "bm25":
         return BM25Retriever.open(folder)
     if index == "tantivy":
@@ -283,7 +283,7 @@ def _rebuilding(folder: Path, index: str) -> str:
 
 
 def _check_files(folder: Path, facts: Mapping[str, Any], hashed: bool | None) -> None:
-    """Compare the files of an index with what was written."""
+    """Compare the files of an index with the recorded sizes and hashes."""
     if hashed is None:
         hashed = sum(entry["size"] for entry in facts["files"].values()) <= LARGEST_HASHED
     for name, entry in facts["files"].items():
@@ -300,7 +300,7 @@ def _is_index(folder: Path) -> bool:
 
 
 def _facts(folder: Path) -> dict[str, Any]:
-    """Read what an index folder says of itself."""
+    """Read the metadata of an index folder."""
     path = folder / INDEX_FACTS
     if not path.is_file():
         actual = "a folder without index.json" if folder.is_dir() else "no such folder"

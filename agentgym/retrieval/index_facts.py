@@ -1,4 +1,4 @@
-"""What a stored index says of itself: a small JSON file beside its arrays, read in one way."""
+"""The metadata of a stored index: a small JSON file beside its arrays."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Any
 
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError)
-"""What reading facts, and what follows from them, raises where they are missing or damaged."""
+"""Exceptions from reading or using the metadata if it is missing or damaged."""
 
 
 def read_facts(path: Path, form: str) -> dict[str, Any]:
-    """Read the facts of a file.
+    """Read the metadata of a file.
 
     Args:
         path: The file.
         form: The format that it must name.
 
     Raises:
-        OSError: It cannot be read. This and what follows are :data:`UNREADABLE`, for a caller who
-            knows what to do about it.
-        ValueError: It is no JSON object, or of another format.
+        OSError: It cannot be read. This and the following are :data:`UNREADABLE`, for callers that
+            can recover.
+        ValueError: It is not a JSON object, or of another format.
         RecursionError: It is nested too deeply.
     """
     facts = json.loads(path.read_text(encoding="utf-8"))

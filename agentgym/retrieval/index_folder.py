@@ -27,7 +27,7 @@ def published(
 
     Args:
         folder: The name; it must be free, that of an empty folder, or of one to replace.
-        is_index: Says of a folder that is there whether it is one of those that may be replaced.
+        is_index: Returns whether an existing folder may be replaced.
         overwrite: Whether to replace it.
 
     Raises:
@@ -44,7 +44,7 @@ def published(
 
 
 def _target(folder: str | Path) -> Path:
-    """Return the folder's own place, whose name can be changed."""
+    """Return the folder's resolved path, which can be renamed."""
     target = Path(folder).resolve()
     if not target.name:
         raise ConfigurationError(f"expected a folder for the index, got {folder}; name another")
@@ -52,7 +52,7 @@ def _target(folder: str | Path) -> Path:
 
 
 def _check_free(target: Path, is_index: Callable[[Path], bool], overwrite: bool) -> None:
-    """Refuse to replace anything but an index, and an index unless that was asked for."""
+    """Refuse to replace anything but an index, and an index without ``overwrite``."""
     try:
         occupied = target.exists() and not (target.is_dir() and not any(target.iterdir()))
     except OSError as error:
@@ -128,11 +128,11 @@ def _lock(scratch: Path) -> int | None:
             return None
         if _holds(lock, scratch):
             return lock
-        os.close(lock)  # who held it before has given the folder its final name
+        os.close(lock)  # the previous holder has given the folder its final name
 
 
 def _holds(lock: int, scratch: Path) -> bool:
-    """Return whether a lock is that of the folder which has this name now."""
+    """Return whether a lock belongs to the folder that has this name now."""
     try:
         return os.path.samestat(os.fstat(lock), os.stat(scratch))
     except FileNotFoundError:
@@ -150,7 +150,7 @@ def _publish(scratch: Path, target: Path) -> None:
 
 
 def _put_back(target: Path) -> None:
-    """Finish what a process left that was killed while it replaced an index."""
+    """Finish the work of a process that was killed while replacing an index."""
     replaced = _replaced(target)
     if replaced.is_dir():
         if target.exists():

@@ -45,7 +45,7 @@ Opened = TypeVar("Opened")
 
 
 def indexed_text(passage: Passage) -> str:
-    """Return what full-text engines index of a passage: the title, which counts twice, and text."""
+    """Return a passage's text for full-text engines: the title, which counts twice, and text."""
     return f"{passage.title}\n{passage.title}\n{passage.text}"
 
 
@@ -67,7 +67,7 @@ class PassageWriter:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._count = self._size = 0
         (self._folder / STORE_FACTS).unlink(missing_ok=True)
-        for name in (RECORDS, OFFSETS):  # who has opened a store that was there keeps it
+        for name in (RECORDS, OFFSETS):  # readers of an existing store keep their open files
             (self._folder / name).unlink(missing_ok=True)
         self._records = (self._folder / RECORDS).open("wb", buffering=_BUFFER)
         self._offsets = (self._folder / OFFSETS).open("wb", buffering=_BUFFER)
@@ -122,22 +122,22 @@ class PassageWriter:
             self.close()
             return
         for file in (self._records, self._offsets):
-            with suppress(OSError):  # a full disk, which is what is being reported
+            with suppress(OSError):  # a full disk, which is the error being reported
                 file.close()
 
 
 class PassageStore:
-    """The passages of a folder, read-only: a row is read when it is asked for.
+    """The passages of a folder, read-only; rows are read on demand.
 
-    Any number of processes and threads may read one folder; what the system keeps of it in memory
-    is there once for all of them. A pickle holds only the path.
+    Any number of processes and threads may read one folder; they share one copy in the page cache.
+    A pickle holds only the path.
 
     Args:
-        folder: What :class:`PassageWriter` filled.
+        folder: A folder filled by :class:`PassageWriter`.
 
     Raises:
         DataError: The folder holds no store, an unfinished one, or files of other sizes than were
-            written. Contents are not compared with what was written.
+            written. Contents are not verified.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -159,7 +159,7 @@ class PassageStore:
 
         Raises:
             IndexError: There is no such row.
-            DataError: What is stored there is no passage.
+            DataError: The stored data is not a passage.
         """
         record, name, title = self._record(row)
         return Passage(
@@ -244,7 +244,7 @@ class PassageStore:
         )
 
     def _let_go(self) -> None:
-        """Unmap what is in memory, where the system can; who needs it again has it mapped again."""
+        """Unmap the files where the system can; the next access maps them again."""
         advice = getattr(mmap, "MADV_DONTNEED", None)
         for mapped in (self._records, self._offsets):
             if advice is not None and isinstance(mapped, mmap.mmap):
@@ -291,9 +291,9 @@ def _mapped(file: BinaryIO) -> mmap.mmap | bytes:
 
 
 class _Positioned:
-    """Bytes of a file, read where they are asked for.
+    """Bytes of a file, read on demand.
 
-    Of a mapping, the system brings in 64 KB around each passage, and counts them as the process's.
+    With a mapping the system would load 64 KB around each passage, and count them as the process's.
     """
 
     def __init__(self, file: BinaryIO) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 LONGEST_QUERY = 8192
-"""Characters of a query that an engine reads; what a model writes may be of any length."""
+"""Number of characters of a query that an engine reads; a model's text may have any length."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """BM25 by tantivy, for corpora that are too large for :mod:`agentgym.retrieval.bm25`.
 
-It builds in bounded memory and is small on disk. It is given the terms of our own analysis, and
-queries are made of terms, so no text reaches its query language. Its parameters are fixed at
-k1 = 1.2 and b = 0.75; lengths are rounded to one byte in another way than Lucene's, so scores
-differ a little from those of :class:`~agentgym.retrieval.bm25.BM25Index`.
+It builds in bounded memory and is small on disk. It receives the terms of our analysis, and queries
+are built from terms, so no text reaches its query language. Its parameters are fixed at k1 = 1.2
+and b = 0.75; lengths are rounded to one byte in another way than Lucene's, so scores differ a
+little from those of :class:`~agentgym.retrieval.bm25.BM25Index`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def write_tantivy(
 ) -> None:
     """Index the passages of a store in a folder.
 
-    One thread writes, and waits for merges at fixed places: what is stored, and with it the last
-    bit of each score, then depends on the passages alone, not on how fast a machine is.
+    One thread writes, and waits for merges at fixed places: the stored index, and so the last bit
+    of each score, then depends on the passages alone, not on the machine's speed.
 
     Args:
         store: The passages.
@@ -81,10 +81,10 @@ def _write(tantivy: Any, index: Any, store: PassageStore, progress: Callable[[in
 
 
 class TantivyRetriever:
-    """Searches an index of tantivy's; safe for threads, and travels as its path.
+    """Searches an index of tantivy's; thread-safe, and pickled as its path.
 
     Args:
-        folder: What :func:`write_tantivy` filled, with the passages that were indexed.
+        folder: A folder written by :func:`write_tantivy`, with the indexed passages.
 
     Raises:
         DataError: The folder holds no such index, or one of other passages.
@@ -169,7 +169,7 @@ class TantivyRetriever:
         tantivy orders equal scores by their place in its segments, so all that tie with the last
         one are fetched.
         """
-        everything = len(self.store) + 1  # tantivy reserves memory for what it is asked for
+        everything = len(self.store) + 1  # tantivy reserves memory for the requested number of hits
         limit = min(k + 1, everything)
         while True:
             hits = self._searcher.search(weighted_query, limit, count=False).hits

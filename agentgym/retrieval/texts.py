@@ -53,7 +53,7 @@ class PackedTexts(Sequence[str]):
 
     @classmethod
     def open(cls, folder: Path, name: str, *, mmap: bool = True) -> PackedTexts:
-        """Read or map what :meth:`save` wrote.
+        """Read or map the files that :meth:`save` wrote.
 
         Raises:
             DataError: The files are missing, damaged or do not fit together.
@@ -120,7 +120,7 @@ class PackedTexts(Sequence[str]):
 
 
 def save_array(path: Path, values: npt.NDArray[Any]) -> None:
-    """Write a ``.npy`` file; one that is there stays whole for those who have mapped it."""
+    """Write a ``.npy`` file; an existing one stays intact for processes that have mapped it."""
     path.unlink(missing_ok=True)
     np.save(path, values, allow_pickle=False)
 

@@ -100,7 +100,7 @@ _PICTOGRAPHIC = (
     "\U0001f947-\U0001fffd"
 )
 
-# A joiner between two pictographs joins them; elsewhere it attaches to what stands before it.
+# A joiner between two pictographs joins them; elsewhere it attaches to the character before it.
 _JOINERS = f"\u200d+(?![\u200d{_PICTOGRAPHIC}])"
 
 _PLANES = (range(0x20000), range(0xE0000, 0xE01F0))
@@ -166,10 +166,10 @@ def _collected() -> tuple[str, str, str, str]:
     def points(*categories: str) -> set[int]:
         return set().union(*(table[name] for name in categories))
 
-    # Extend, Format and ZWJ: what attaches to the character before it (rule WB4).
+    # Extend, Format and ZWJ attach to the character before them (rule WB4).
     extend = points("Mn", "Me", "Mc", "Cf") | _expand(_HALFWIDTH_MARKS)
     alphabetic = points("Lu", "Ll", "Lt", "Lm", "Lo", "Nl") | _expand(_CIRCLED_LETTERS)
-    # Scripts that are broken by rules of their own are no letters.
+    # Scripts with separate rules for word breaks do not count as letters.
     non_letters = _expand(_HAN + _HIRAGANA + _KATAKANA + _SOUTH_EAST_ASIAN + _HALFWIDTH_MARKS)
     return (
         _ranges(extend - {_ZERO_WIDTH_SPACE}),

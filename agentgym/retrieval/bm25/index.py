@@ -246,7 +246,7 @@ class BM25Retriever:
     """
 
     K1, B = 1.2, 0.75
-    """The parameters for passages, whose titles count twice."""
+    """The parameters for passages; their titles count twice."""
 
     def __init__(self, index: BM25Index, store: PassageStore) -> None:
         if len(index) != len(store):

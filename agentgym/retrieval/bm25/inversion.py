@@ -2,7 +2,7 @@
 
 While documents are read, only compact counts of each chunk are kept, about four bytes a posting.
 When all are known, so are the lengths, document frequencies and places of the postings of every
-term, and each chunk is written where it belongs; nothing is sorted as a whole.
+term, and each chunk is written to its final place; nothing is sorted as a whole.
 
 What a posting adds to a score depends on its term and its saturation alone, and few saturations
 are different: there are about 200 lengths as Lucene stores them. So a posting keeps the number of
@@ -55,7 +55,7 @@ class Inverted(NamedTuple):
 
 
 class _Vocabulary(dict[str, int]):
-    """Map tokens to term numbers, -1 for what is not indexed; terms are numbered as they come."""
+    """Map tokens to term numbers, -1 if not indexed; terms are numbered in order of appearance."""
 
     def __init__(self) -> None:
         super().__init__()

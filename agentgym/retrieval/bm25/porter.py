@@ -12,8 +12,8 @@ from itertools import pairwise
 
 _Rules = Mapping[str, Sequence[tuple[str, str]]]
 
-# Steps 2 and 3 replace a suffix if what stands before it has a positive measure. The rules are
-# grouped by the letter that the original switches on: the last but one, and the last.
+# Steps 2 and 3 replace a suffix if the stem before it has a positive measure. The rules are grouped
+# by the letter that the original switches on: the last but one, and the last.
 _STEP_2: _Rules = {
     "a": (("ational", "ate"), ("tional", "tion")),
     "c": (("enci", "ence"), ("anci", "ance")),
@@ -30,7 +30,7 @@ _STEP_3: _Rules = {
     "l": (("ical", "ic"), ("ful", "")),
     "s": (("ness", ""),),
 }
-# Step 4 drops a suffix if what stands before it has a measure above one.
+# Step 4 drops a suffix if the stem before it has a measure above one.
 _STEP_4: Mapping[str, Sequence[str]] = {
     "a": ("al",),
     "c": ("ance", "ence"),
@@ -110,7 +110,7 @@ def _plural_and_participle(word: str) -> str:
 
 
 def _restore_ending(word: str) -> str:
-    """Mend what ``-ed`` or ``-ing`` was taken from: ``hopp`` to ``hop``, ``fil`` to ``file``."""
+    """Repair a stem without ``-ed`` or ``-ing``: ``hopp`` to ``hop``, ``fil`` to ``file``."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if _double_consonant(word):

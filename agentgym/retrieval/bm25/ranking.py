@@ -1,7 +1,7 @@
 """The best documents of a query: by adding up all postings, or exactly the same by far fewer.
 
-A document's score is the sum of what the query's terms add to it, in float64 and in the order of
-the query, rounded to float32; equal scores go by rank. :func:`exhaustive` computes it for every
+A document's score is the sum of its query terms' contributions, in float64 and in the order of the
+query, rounded to float32; equal scores go by rank. :func:`exhaustive` computes it for every
 document. :func:`pruned` knows the most that each term adds, its bound, and leaves out documents
 that cannot be among the best k (MaxScore: Turtle and Flood, Query evaluation: strategies and
 optimizations, 1995), a term at a time:
@@ -40,19 +40,19 @@ FEW_POSTINGS = 1 << 14
 PIECE = 1 << 13
 """Postings that are added up at a time: larger arrays are slow, since each is new memory."""
 JOINED = 1 << 13
-"""Most documents that are followed when those of another term join them."""
+"""Maximum number of candidate documents when those of another term join them."""
 
-# What things cost, in the time that it takes to read one number of a long array.
+# Costs, in units of the time to read one number of a long array.
 ADD_COST = 6
 """Adding up a posting."""
 SORT_COST = 12
 """Adding up a posting after sorting."""
 LOOKUP_COST = 20
-"""Looking up one document among those of a term."""
+"""Cost of looking up one document among those of a term."""
 ROUND_COST = 10_000
 """Looking up any documents."""
 WORTH_PRUNING = 120_000
-"""What costs less is not worth pruning."""
+"""Below this cost pruning does not pay."""
 
 
 class Postings(NamedTuple):
@@ -63,7 +63,7 @@ class Postings(NamedTuple):
     codes: Ints
     """Number of the saturation of each [postings]."""
     by_code: Floats
-    """What the term adds to a score, by number of the saturation, with which it rises [codes]."""
+    """The term's contribution to a score, by number of the saturation, ascending [codes]."""
     highest: int
     """The highest of ``codes``."""
 
@@ -73,7 +73,7 @@ class Postings(NamedTuple):
         return float(self.by_code[self.highest])
 
     def scores(self, at: Ints | slice = slice(None)) -> Floats:
-        """Return what the term adds to the scores of the documents at these places."""
+        """Return the term's contributions to the scores of the documents at these places."""
         return self.by_code.take(self.codes[at])
 
     def pieces(self) -> Iterator[Postings]:
@@ -210,7 +210,7 @@ def pruned(query: Sequence[Postings], documents: int, k: int) -> npt.NDArray[np.
 
 
 def _start(term: Postings, needed: float) -> tuple[Ints, npt.NDArray[np.float64]]:
-    """Return the documents of a term to which it adds at least so much, and what it adds."""
+    """Return the documents of a term with at least this contribution, and the contributions."""
     if needed <= 0:
         return term.documents, term.scores().astype(np.float64)
     code = int(np.searchsorted(term.by_code, needed))
@@ -219,7 +219,7 @@ def _start(term: Postings, needed: float) -> tuple[Ints, npt.NDArray[np.float64]
 
 
 def _add(scores: npt.NDArray[np.float64], rows: Ints, term: Postings, documents: int) -> int:
-    """Add what a term adds to the scores of these documents; return what it costs."""
+    """Add a term's contributions to the scores of these documents; return the cost."""
     row_count, listed = len(rows), len(term.documents)
     looking_up = LOOKUP_COST * min(row_count, listed)
     reading_all = row_count + 2 * listed + documents // 8

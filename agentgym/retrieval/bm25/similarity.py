@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.integer[Any]]
-"""Integers of any width: what is counted decides it."""
+"""Integers of any width, which depends on the quantity counted."""
 
 EXACT_LENGTHS = 24
 """Lengths below this are stored exactly; 255 minus the 231 codes that Lucene's byte needs above."""
@@ -56,7 +56,7 @@ def scores(weights: Floats, saturations: Floats) -> Floats:
 
 
 def _stored(lengths: Ints) -> Ints:
-    """Cut document lengths to what Lucene's one-byte norm keeps."""
+    """Round document lengths down to those that Lucene's one-byte norm stores."""
     above = np.maximum(lengths - EXACT_LENGTHS, 0)
     shift = np.maximum(np.frexp(above.astype(np.float64))[1] - 4, 0)
     return np.where(lengths < EXACT_LENGTHS, lengths, EXACT_LENGTHS + ((above >> shift) << shift))

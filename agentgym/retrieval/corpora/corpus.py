@@ -1,4 +1,4 @@
-"""Corpora of one's own: text and Markdown files, JSON lines, folders of both, gzipped or not.
+"""User corpora: text and Markdown files, JSON lines, folders of both, gzipped or not.
 
 A line of JSON is a passage: ``{"id", "contents"}``, where the first line of the contents is the
 title in quotation marks, as in Search-R1, or ``{"id", "title", "text"}``. A text or Markdown file
@@ -42,18 +42,18 @@ _CONTROL = re.compile("[\0-\x1f\x7f]").search
 
 
 class _Broken(Exception):
-    """A line cannot be used; says what was expected and what it is."""
+    """A line cannot be used; the message says what was expected and found."""
 
 
 class Corpus:
-    """The passages of a file or a folder, read as a stream in an order that is always the same.
+    """The passages of a file or a folder, streamed in a fixed order.
 
     Every iteration reads the files again. Memory holds a line or a passage at a time.
 
     Args:
         path: A file, or a folder with files of the endings :data:`KINDS`, also in folders within;
             others, and those whose names begin with a dot, are left out.
-        skip_broken_rows: Leave out, and count, what cannot be used, instead of raising an error.
+        skip_broken_rows: Skip and count unusable rows instead of raising an error.
         passage_chars: Most characters of a passage that is cut from a text or Markdown file.
 
     Raises:
@@ -73,7 +73,7 @@ class Corpus:
         self.broken = 0
         """How many lines and files the present iteration has left out."""
         self.first_problem = ""
-        """What was wrong with the first of them."""
+        """Description of the first of them."""
         self._file, self._line = self.path, 0
         self._bytes_before, self._raw = 0, cast("IO[bytes] | None", None)
 
@@ -105,11 +105,11 @@ class Corpus:
         return self._bytes_before + (self._raw.tell() if self._raw else 0)
 
     def refuse(self, expected: str, actual: str) -> None:
-        """Report what is wrong with the latest passage: an error, or counted if that was asked for.
+        """Report an error in the latest passage: raise it, or count it if rows may be skipped.
 
         Args:
             expected: What a passage should be or have.
-            actual: What came instead.
+            actual: The actual value.
 
         Raises:
             DataError: ``skip_broken_rows`` is False.
@@ -153,7 +153,7 @@ class Corpus:
                 self.refuse(*problem.args)
 
     def _text_lines(self, stream: Any) -> Iterator[str]:
-        """Decode the lines of a text; what follows a place that is no text is left out."""
+        """Decode the lines of a text, up to the first bytes that are not text."""
         decoder = codecs.getincrementaldecoder("utf-8-sig")()
         ended = True
         while piece := stream.readline(BLOCK):
@@ -302,7 +302,7 @@ def _id(record: dict[str, Any]) -> str:
 
 
 def _encoding(data: bytes, error: UnicodeDecodeError) -> str:
-    """Say what bytes that are not UTF-8 may be."""
+    """Guess the encoding of bytes that are not UTF-8."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "UTF-16 (convert the file: iconv -f UTF-16 -t UTF-8)"
     if b"\0" in data:

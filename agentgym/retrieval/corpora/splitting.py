@@ -76,7 +76,7 @@ def _unclosed(heading: str) -> str:
 
 
 def _fence(line: str, open_fence: str) -> str:
-    """Return what fences off the code that the next line belongs to; empty outside of code."""
+    """Return the fence of the code block that contains the next line; empty outside of code."""
     match = _FENCE.match(line)
     if match is None:
         return open_fence

@@ -33,7 +33,7 @@ DIALECTS = ("search-r1", "ragen")
 RETRIED = (429, 500, 502, 503, 504)
 """Statuses after which a request is sent again."""
 REFUSED = (401, 403)
-"""Statuses of a server that wants to know who asks."""
+"""Statuses of a server that requires authentication."""
 QUERIES_PER_REQUEST = 256
 LARGEST_ANSWER = 1 << 28
 """Most bytes of an answer."""
@@ -302,7 +302,7 @@ def _beginning(data: bytes) -> str:
 
 
 def _advice(data: bytes) -> str:
-    """Say what to do about an answer of another form."""
+    """Suggest a remedy for an answer of another form."""
     start = data[:200].lstrip().lower()
     if start.startswith((b"<!doctype", b"<html", b"<?xml", b"<head", b"<body")):
         return "a web page, perhaps of a proxy, is not the search server: correct the address"

@@ -53,10 +53,10 @@ _log = logging.getLogger(__name__)
 
 
 def make_app(retriever: Retriever, topk: int = 3, *, any_host: bool = True) -> Starlette:
-    """Make the server as an ASGI application, for a server of one's own.
+    """Make the server as an ASGI application, for use in another server.
 
     Args:
-        retriever: What searches; it is called from several threads at a time, and is not closed.
+        retriever: The retriever; it is called from several threads at a time, and is not closed.
         topk: Documents per query where a request does not say how many.
         any_host: Answer requests by any name. Otherwise they must name this machine, which a page
             of another site cannot make them do.
@@ -103,7 +103,7 @@ def serve(
     """Answer searches until the process is interrupted (Ctrl-C or SIGTERM).
 
     Args:
-        retriever: What searches.
+        retriever: The retriever.
         host: Address to listen at; others than this machine's own make the index public.
         port: Port to listen at; 0 selects a free one.
         topk: Documents per query where a request does not say how many.
@@ -135,7 +135,7 @@ Answer = Callable[[Retriever], "Response"]
 
 
 def _prepare(body: dict[str, Any], default: int) -> Answer:
-    """Validate a request and return what answers it."""
+    """Validate a request and return its handler."""
     if "queries" in body:
         queries, scored = body["queries"], body.get("return_scores", False)
         _check_queries(queries)

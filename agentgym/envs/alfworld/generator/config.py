@@ -47,8 +47,8 @@ class GeneratorConfig:
     hidden: bool | None = None
     """True: the objects to take start in closed receptacles; False: in the open; None: either."""
     ready: int = 0
-    """Percentage of the tasks to clean, heat or cool whose object needs no treatment. Nothing tells
-    but ``examine``, with the thing in hand."""
+    """Percentage of the tasks to clean, heat or cool whose object needs no treatment. Only
+    ``examine`` shows it, with the object in hand."""
 
     def __post_init__(self) -> None:
         """Check the values and bring them into one form."""

@@ -1,4 +1,4 @@
-"""What makes SWE tasks, tries their graders and exports them; playing and grading need none of it.
+"""Making SWE tasks, testing their graders and exporting them; playing and grading do not need it.
 
 :func:`build_tasks` and :func:`build_versions` make tasks from any Python library, in boxes, for
 `agentgym.envs.swe.stored_instances` to read; `bundled_sets` makes those that come with the package.

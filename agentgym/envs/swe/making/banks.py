@@ -1,8 +1,8 @@
-"""Make the held-out questions of a folder of tasks, of whatever kind its tasks are.
+"""Make the held-out questions of a folder of tasks of any kind.
 
 A bank belongs to a state of the sound source. Tasks whose solution leads to the repository as it
 lies in the folder share one; a task with another sound state, such as a release, has its own.
-Every task is written as it is done, so a run that was cut off goes on where it stopped.
+Each task is written as soon as it is finished, so an interrupted run resumes there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from agentgym.envs.swe.trees import contents
 from agentgym.support.random_stream import Stream
 
 TOGETHER = 10
-"""Tasks whose questions are made at a time, and written."""
+"""Number of tasks whose questions are made and written together."""
 
 Files = Mapping[str, "bytes | None"]
 
@@ -36,7 +36,7 @@ class BankProgress:
     task: str
     """The task that was done last."""
     questions: Questions
-    """What it asks."""
+    """Its questions."""
     done: int
     """Tasks that are done."""
     total: int
@@ -57,13 +57,13 @@ def build_banks(
         folder: The folder of tasks.
         only: Names of repositories; all if empty.
         search: Whether to look for wrong repairs that the tests accept, next to the fault of each
-            task and anywhere in the library, and for programs that tell them; a run without it can
-            be followed by one with it.
+            task and anywhere in the library, and for programs that detect them; a run without it
+            can be followed by one with it.
         boxes: How boxes are opened.
         watch: Called after every task.
 
     Returns:
-        What each task asks, by its id. Of a task with too few, ``enough`` is False.
+        The questions of each task, by its id. ``enough`` is False where there are too few.
 
     Raises:
         DataError: A file of the folder is missing or damaged.
@@ -104,7 +104,7 @@ def build_banks(
 
 
 def _guard(builder: BankBuilder, stored: StoredInstances, task: _Task) -> None:
-    """Look for edits anywhere in a library that its tests accept, or take what was found."""
+    """Search a whole library for edits that its tests accept, or load those found earlier."""
     lender = bank_file(stored.folder, task.repository)
     if lender != task.file and lender.exists():
         builder.borrow(read_bank(lender))
@@ -120,7 +120,7 @@ def _guard(builder: BankBuilder, stored: StoredInstances, task: _Task) -> None:
 
 @dataclass(frozen=True)
 class _Task:
-    """A task, and what its bank depends on."""
+    """A task, and the inputs of its bank."""
 
     repository: str
     file: Path
@@ -144,7 +144,7 @@ def _tasks(stored: StoredInstances) -> Iterator[_Task]:
 
 
 def states(instance: Instance) -> tuple[Files, Files, Mapping[str, str]]:
-    """Return what tells the states of a task apart.
+    """Return the files that identify the states of a task.
 
     Args:
         instance: The task, whose source is a folder.

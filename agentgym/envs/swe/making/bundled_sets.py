@@ -77,8 +77,8 @@ def build_bundled(
     """Make the bundled tasks, each library in a folder of its own.
 
     Args:
-        output: Where the folders are made; a run that was cut off goes on, and of a finished one
-            only the libraries that have changed since are made anew.
+        output: Where the folders are made; an interrupted run resumes, and after a finished one
+            only libraries that have changed are rebuilt.
         set_name: The set, a key of :data:`TASKS`.
         only: Names of libraries; all if empty.
         limit: Most tasks of a kind and library, if fewer than :data:`TASKS` says.
@@ -86,7 +86,7 @@ def build_bundled(
         watch: Called after every trial.
 
     Returns:
-        What came of each library.
+        The outcome of each library.
     """
     rows = []
     counts = {

@@ -1,7 +1,7 @@
 """How large the repair of a fault is, and the difficulty that follows from it.
 
-The levels follow a measured ladder (``benchmarks/swe_ladder.py``): what a search for tokens finds
-decides less than how much has to be written, and in how many places.
+The levels follow a measured ladder (``benchmarks/swe_ladder.py``): whether a token search succeeds
+matters less than how much has to be written, and in how many places.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a library's changelog says of a version."""
+"""The entries of a version in a library's changelog."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 MOST_ITEMS = 4
-"""Most entries of a version that are told."""
+"""Maximum number of entries of a version that are used."""
 LONGEST_ITEM = 400
 """Most characters of an entry."""
 _NAMES = re.compile(r"(?i)^(change|history|news|release|readme)[\w.-]*$")
@@ -19,14 +19,14 @@ _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)|`([^`<]+) <[^>]*>`_+|:\w+:`~?([^`]+)`
 
 
 def entries(folder: Path, version: str) -> list[str]:
-    """Return what the changelog of a library says of a version, one sentence or so per entry.
+    """Return a version's entries in a library's changelog, about one sentence each.
 
     Args:
         folder: The library.
         version: The version.
 
     Returns:
-        Entries without markup; none where the library keeps no changelog.
+        Entries without markup; none if the library has no changelog.
     """
     for path in sorted(folder.rglob("*")):
         if path.is_file() and _NAMES.match(path.name) and path.stat().st_size < 4 << 20:

@@ -46,7 +46,7 @@ OUTCOMES = (
     "part unnoticed",
     "bad repair",
 )
-"""What becomes of a candidate."""
+"""The outcome of a candidate."""
 
 Files = Mapping[str, "bytes | None"]
 _DRIVER = """\
@@ -86,14 +86,14 @@ class SoundRun:
 
 @dataclass(frozen=True)
 class Trial:
-    """What the tests say of a changed repository."""
+    """The test outcome of a changed repository."""
 
     outcome: str
     """One of :data:`OUTCOMES`."""
     failing: tuple[str, ...] = ()
     """Tests that fail now, in the order in which they run."""
     symptoms: tuple[Symptom, ...] = ()
-    """What they say of the fault."""
+    """The fault as the failing tests show it."""
 
 
 class Workbench:
@@ -189,10 +189,10 @@ class Workbench:
         complete: bool = True,
         parts: Sequence[frozenset[str]] = (),
     ) -> Trial:
-        """Find out what a change does to the tests.
+        """Determine the effect of a change on the tests.
 
         Args:
-            baseline: How they come out without it.
+            baseline: The results without it.
             changed: Files by path; None for those that are removed.
             most: Most tests that may fail.
             complete: Whether all tests must be collected; else those that are not have failed.
@@ -220,10 +220,10 @@ class Workbench:
         return Trial("usable", failing[0], symptoms)
 
     def failing(self, baseline: SoundRun, changed: Files) -> frozenset[str]:
-        """Return the tests that fail with a change, in one run; all where it does not end well.
+        """Return the tests that fail with a change, in one run; all if the run breaks off.
 
         Args:
-            baseline: How they come out without it.
+            baseline: The results without it.
             changed: Files by path; None for those that are removed.
         """
         limit = min(self.timeout, max(10.0, 5 * baseline.seconds))
@@ -266,7 +266,7 @@ class Workbench:
         failing: Iterable[str],
         parts: Sequence[frozenset[str]],
     ) -> tuple[Symptom, ...]:
-        """Ask the failing tests what a user would see; the box holds the fault."""
+        """Derive a user's symptoms from the failing tests; the box holds the fault."""
         entries: list[tuple[int, str, Reproduction | None, str]] = []
         functions: dict[int, set[str]] = {}
         scripts_per_part = max(1, SCRIPTS // max(1, len(parts)))
@@ -331,7 +331,7 @@ class Workbench:
         return self._outcomes
 
     def _try(self, scripts: Sequence[str]) -> dict[str, ScriptOutcome]:
-        """Run scripts on what the box holds."""
+        """Run scripts on the repository in the box."""
         if not scripts:
             return {}
         box = self._open_box
@@ -354,7 +354,7 @@ class Workbench:
 
 
 def _read_outcome(line: str) -> ScriptOutcome | None:
-    """Read what the driver says of a script."""
+    """Parse the driver's outcome of a script."""
     try:
         printed, error = json.loads(line.partition("\0")[2])
     except ValueError:
@@ -363,7 +363,7 @@ def _read_outcome(line: str) -> ScriptOutcome | None:
 
 
 def _judge(run: TestRun, baseline: SoundRun, limit: int, complete: bool) -> str:
-    """Return what a run says of a change."""
+    """Classify a change by a run of the tests."""
     if run.timed_out:
         return "too slow"
     if not run.results or (complete and run.results.keys() != set(baseline.collected)):
@@ -373,7 +373,7 @@ def _judge(run: TestRun, baseline: SoundRun, limit: int, complete: bool) -> str:
 
 
 def _part(test: str, parts: Sequence[frozenset[str]]) -> int:
-    """Return the part of a change that a test notices; of several the one that fewest notice."""
+    """Return the part of a change that a test detects; of several the one that fewest detect."""
     numbers = [number for number, failing in enumerate(parts) if test in failing]
     return min(numbers, key=lambda number: len(parts[number]), default=0)
 

@@ -77,7 +77,7 @@ DROPPED_FUNCTIONS = frozenset(("reversed", "abs", "round", "int", "set"))
 ORDERLESS = frozenset(("set", "frozenset", "sum", "min", "max", "any", "all", "len", "Counter"))
 """Functions to which the order of their argument means nothing."""
 SYMMETRIC = frozenset(("min", "max", "gcd", "isclose", "isinstance", "issubclass", "hasattr"))
-"""Functions whose arguments mean the same either way, or nothing at all."""
+"""Functions whose arguments can be swapped without effect."""
 EXCEPTIONS = {
     "ValueError": "TypeError",
     "TypeError": "ValueError",
@@ -100,7 +100,7 @@ class Change(NamedTuple):
     end: int
     """Offset behind it."""
     new: str
-    """What stands there instead."""
+    """The replacement text."""
 
 
 Ancestors = Sequence[ast.AST]
@@ -159,7 +159,7 @@ def _boolean(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[
 
 
 def _arithmetic(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
-    """``-`` for ``+`` and its like, and operands the other way round."""
+    """``-`` for ``+`` and similar operators, and swapped operands."""
     if not isinstance(node, ast.BinOp) or _is_text(node.left) or _is_text(node.right):
         return
     piece = source.between(node.left, node.right)
@@ -376,7 +376,7 @@ FAULTS: tuple[Fault, ...] = (
 
 
 def _swapped(kind: str, source: ParsedSource, left: ast.expr, right: ast.expr) -> Change:
-    """Swap two pieces; what stands between them stays."""
+    """Swap two pieces; the text between them stays."""
     gap = source.content[source.end(left) : source.start(right)].decode()
     new = source.text(right) + gap + source.text(left)
     return Change(kind, source.start(left), source.end(right), new)

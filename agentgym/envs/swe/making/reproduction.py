@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LONGEST = 40
-"""Most lines of a script; a longer one helps nobody."""
+"""Maximum lines of a script; a longer one is no help."""
 _PLAIN = (
     "assertEqual", "assertTrue", "assertFalse", "assertIsNone", "assertIsNotNone",
     "assertAlmostEqual", "assertListEqual", "assertDictEqual", "assertSequenceEqual",
 )  # fmt: skip
-"""Methods of :mod:`unittest` whose first argument is what came."""
+"""Methods of :mod:`unittest` whose first argument is the actual value."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Reproduction:
     setup: str
     """Statements, imports first."""
     expression: str
-    """What is looked at; empty where the statements themselves shall fail or print."""
+    """The expressions asserted; empty where the statements themselves fail or print."""
 
     @property
     def script(self) -> str:
@@ -43,7 +43,7 @@ class Reproduction:
 
     @property
     def subject(self) -> str:
-        """The public function or class that is looked at, as far as it can be told."""
+        """The public function or class under test, if it can be determined."""
         helpers = {node.name for node in ast.parse(self.setup).body if isinstance(node, _BLOCKS)}
         tree = ast.parse(self.expression or self.setup)
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
@@ -60,7 +60,7 @@ _BUILTIN = frozenset((
     "join", "type", "zip", "enumerate", "min", "max", "abs", "map", "filter", "bytes", "Decimal",
     "Path",
 ))  # fmt: skip
-"""Functions that nobody files an issue about."""
+"""Functions that no issue would be about."""
 
 
 class ParsedTests:
@@ -165,7 +165,7 @@ class ParsedTests:
                 yield from self._fixture(name)
 
     def _fixture(self, name: str) -> Iterator[ast.stmt]:
-        """Yield the statements of a fixture, with what it returns under its name."""
+        """Yield the statements of a fixture, which bind its return value to its name."""
         if name == "tmp_path":
             yield from ast.parse(
                 "import tempfile\nfrom pathlib import Path\ntmp_path = Path(tempfile.mkdtemp())"
@@ -256,7 +256,7 @@ def _until(body: Sequence[ast.stmt], line: int) -> Iterator[ast.stmt]:
 
 
 def _caught(node: ast.With) -> Iterator[ast.stmt]:
-    """Yield statements that catch what shall be raised, where it is looked at afterwards."""
+    """Yield statements that catch the expected exception if it is inspected afterwards."""
     [item, *_] = node.items
     name, call = item.optional_vars, item.context_expr
     if isinstance(name, ast.Name) and isinstance(call, ast.Call) and call.args:
@@ -267,7 +267,7 @@ def _caught(node: ast.With) -> Iterator[ast.stmt]:
 
 
 class _Direct(ast.NodeTransformer):
-    """Look at exceptions themselves, where a test looks at what caught them."""
+    """Inspect exceptions directly where a test inspects the object that caught them."""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """Replace ``error.value``."""
@@ -282,7 +282,7 @@ _CAUGHT_NAMES = frozenset(
 
 
 def _failing(node: ast.stmt) -> Iterator[ast.stmt]:
-    """Yield what a user would write in place of the statement that fails."""
+    """Yield the statements that a user would write in place of the failing one."""
     if isinstance(node, ast.Assert):
         yield _looked_at(_Direct().visit(_find_computed(node.test)))
     elif isinstance(node, ast.With):
@@ -301,7 +301,7 @@ def _failing(node: ast.stmt) -> Iterator[ast.stmt]:
 
 
 class _Printed(ast.NodeTransformer):
-    """Print what assertions look at."""
+    """Print the asserted expressions."""
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         """Replace an assertion."""
@@ -325,7 +325,7 @@ def _find_computed(test: ast.expr) -> ast.expr:
 
 
 def _unittest_value(value: ast.expr) -> ast.expr | None:
-    """Return what an assertion method of :mod:`unittest` looks at."""
+    """Return the expression that an assertion method of :mod:`unittest` checks."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.args:
         if value.func.attr in _PLAIN:
             return value.args[0]
@@ -427,7 +427,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _import_of(node: ast.Import | ast.ImportFrom, name: str) -> ast.stmt:
-    """Return the import of one name out of those that stand together."""
+    """Return the import of one name out of a statement that imports several."""
     entry = next(e for e in node.names if (e.asname or e.name).split(".")[0] == name)
     if isinstance(node, ast.Import):
         return ast.Import([entry])

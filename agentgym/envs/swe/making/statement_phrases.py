@@ -60,7 +60,7 @@ WISHED = (
 )
 RULES_FOLLOW = ("These should hold then:", "What I count on:", "To be precise:")
 USES = ("I would use it like this:", "For example:", "This is how I call it:")
-# what the next release shall bring
+# requests for the next release
 WISHES = (
     "Some things do not work in {library} {version}",
     "{library} {version}: fixes and small changes wanted",
@@ -106,7 +106,7 @@ NOT_AS_SAID = (
     "Not true for me: {sentence}",
     "Regression in {library}",
 )
-# what a report begins with, and says of a rule
+# beginnings of reports, and sentences about a rule
 OPENINGS = (
     "I ran into this while using {library}:",
     "Steps to reproduce:",

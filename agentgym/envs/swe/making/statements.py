@@ -1,4 +1,4 @@
-"""The text of an issue: what a user would report of a fault, never where it is or what it is."""
+"""The text of an issue: a user's report of a fault, never its place or cause."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOT_RAISED = re.compile(r"^DID NOT RAISE (?:<class ')?(?:\w+\.)*(\w+)(?:'>)?$")
 MOST_LINES = 16
 """Most lines of a result that are shown."""
 MOST_SYMPTOMS = 3
-"""Most further symptoms that are told."""
+"""Maximum number of further symptoms reported."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _PRIVATE = re.compile(r"(?<![\w])_[A-Za-z]\w*")
 _WHERE = re.compile(r"/testbed|\btest_\w+|\bTest[A-Z]\w*|\bmutant|\bself\b")
@@ -23,35 +23,35 @@ _WHERE = re.compile(r"/testbed|\btest_\w+|\bTest[A-Z]\w*|\bmutant|\bself\b")
 
 @dataclass(frozen=True)
 class ScriptOutcome:
-    """What a script did."""
+    """The outcome of a script."""
 
     printed: str = ""
-    """What it printed, the value of its last expression included."""
+    """Its output, including the value of its last expression."""
     error: str = ""
     """The exception that ended it, as the last line of a traceback says it."""
 
     @property
     def text(self) -> str:
-        """What a user sees of it."""
+        """The outcome as a user sees it."""
         return "\n".join(filter(None, (self.printed.rstrip("\n"), self.error)))
 
 
 @dataclass(frozen=True)
 class Symptom:
-    """What a failing test says of a fault."""
+    """A fault as one failing test shows it."""
 
     behaviour: str = ""
-    """A sentence that says what should hold."""
+    """A sentence that states the expected behaviour."""
     script: str = ""
     """Lines that show the fault."""
     subject: str = ""
     """The function that they look at."""
     came: ScriptOutcome = field(default_factory=ScriptOutcome)
-    """What they do."""
+    """The actual outcome."""
     expected: ScriptOutcome = field(default_factory=ScriptOutcome)
-    """What they should do."""
+    """The expected outcome."""
     message: str = ""
-    """What the failure said, where there is no script."""
+    """The failure's message, where there is no script."""
     part: int = 0
     """Which part of the fault it comes from, counted from 0."""
 
@@ -66,7 +66,7 @@ class Symptom:
 
 
 def hidden_words(text: str) -> list[str]:
-    """Return what a user would not know or not write: private names, tests, places, addresses."""
+    """Return texts that a user would not know or write: private names, tests, places, addresses."""
     return [match[0] for kind in (_ADDRESS, _PRIVATE, _WHERE) for match in kind.finditer(text)]
 
 
@@ -75,7 +75,7 @@ def statement(library: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
 
     Args:
         library: Name of the library.
-        symptoms: What the failing tests say; those with a script or a sentence are told.
+        symptoms: From the failing tests; those with a script or a sentence are reported.
         stream: Chooses the wording.
 
     Returns:
@@ -113,14 +113,14 @@ def report(
     *,
     releases: tuple[str, str] = ("", ""),
 ) -> tuple[str, str]:
-    """Write an issue as users write them: often without what they expected, some without code.
+    """Write an issue as users do: often without the expected outcome, some without code.
 
     Args:
         library: Name of the library.
-        symptoms: What the failing tests say.
+        symptoms: The symptoms that the failing tests show.
         stream: Chooses the style and the wording.
-        request: What is asked for, where no symptom says it.
-        releases: The last release that was right, and the one that is not; told where known.
+        request: The request, where no symptom expresses it.
+        releases: The last sound release, and the faulty one; mentioned if known.
 
     Returns:
         The style, and the issue: a title, an empty line and the report. Both are empty if nothing
@@ -173,7 +173,7 @@ def _report_part(
 
 
 def _rules(symptoms: Iterable[Symptom]) -> list[str]:
-    """Return the sentences that say what should hold, each once."""
+    """Return the distinct sentences that state the expected behaviour."""
     return [rule.rstrip(".") for rule in dict.fromkeys(e.behaviour for e in symptoms) if rule]
 
 
@@ -197,7 +197,7 @@ def _write_styled(library: str, style: str, symptom: Symptom, stream: Stream) ->
 
 
 def _traceback(symptom: Symptom) -> str:
-    """Write a traceback as far as it lies in the user's own script."""
+    """Write the part of a traceback that lies in the user's own script."""
     last = ast.parse(symptom.script).body[-1]
     line = symptom.script.split("\n")[last.lineno - 1].strip()
     head = (
@@ -207,7 +207,7 @@ def _traceback(symptom: Symptom) -> str:
 
 
 def _requested(library: str, request: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
-    """Write an issue that asks for something, with what shall hold then."""
+    """Write an issue with a request and the behaviour that it implies."""
     clear = sorted((entry for entry in symptoms if entry.clear), key=_difficulty)
     rules = _rules(symptoms)
     feature = request.startswith("`") and request.endswith("`")
@@ -234,13 +234,13 @@ def release_statement(
     symptoms: Sequence[Symptom],
     stream: Stream,
 ) -> str:
-    """Write an issue that asks for what the next release of a library brought.
+    """Write an issue that requests the changes of a library's next release.
 
     Args:
         library: Name of the library.
         version: The version that lacks it.
-        entries: What the changelog says of the next one.
-        symptoms: What the failing tests say.
+        entries: The changelog's entries for the next one.
+        symptoms: The symptoms that the failing tests show.
         stream: Chooses the wording.
 
     Returns:
@@ -259,7 +259,7 @@ def release_statement(
 
 
 def _without_secrets(symptom: Symptom) -> Symptom:
-    """Leave out what a user would not write."""
+    """Remove details that a user would not write."""
     behaviour = symptom.behaviour
     if behaviour and (hidden_words(behaviour) or len(behaviour) > 300):
         behaviour = ""
@@ -273,7 +273,7 @@ def _without_secrets(symptom: Symptom) -> Symptom:
 
 
 def _only_kind(outcome: ScriptOutcome) -> ScriptOutcome:
-    """Leave out what an exception says, if a user would not write it."""
+    """Remove an exception's message if a user would not write it."""
     return (
         replace(outcome, error=outcome.error.partition(":")[0])
         if hidden_words(outcome.error)
@@ -282,12 +282,12 @@ def _only_kind(outcome: ScriptOutcome) -> ScriptOutcome:
 
 
 def _difficulty(symptom: Symptom) -> tuple[bool, int]:
-    """Prefer what says in a sentence what should hold, then what is short."""
+    """Prefer symptoms that state the expected behaviour in a sentence, then short ones."""
     return not symptom.behaviour, len(symptom.script) + len(symptom.came.text)
 
 
 def _title(library: str, symptom: Symptom, stream: Stream) -> str:
-    """Write the title: what goes wrong, and where a user meets it."""
+    """Write the title: the error, and the function where a user sees it."""
     subject = f"`{symptom.subject}`"
     error = symptom.came.error.partition(":")[0] if symptom.clear else ""
     choices: tuple[str, ...] = phrases.NOT_AS_SAID
@@ -331,7 +331,7 @@ def _body(library: str, symptom: Symptom, stream: Stream) -> Iterable[str]:
 
 
 def _result(symptom: Symptom, stream: Stream) -> Iterable[str]:
-    """Say what came and what was expected."""
+    """State the actual and the expected outcome."""
     outcome, expected = symptom.came, symptom.expected
     if outcome.error and not expected.error and not outcome.printed:
         yield f"{stream.choice(phrases.ERRORS)}\n\n{_block(outcome.text)}"
@@ -363,7 +363,7 @@ def _block(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """Shorten what is too long for an issue."""
+    """Shorten text that is too long for an issue."""
     lines = [line if len(line) <= 300 else line[:297] + "..." for line in text.split("\n")]
     if len(lines) > MOST_LINES:
         lines = [*lines[: MOST_LINES - 1], "..."]

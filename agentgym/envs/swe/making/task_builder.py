@@ -1,7 +1,7 @@
-"""Making tasks from a repository: try fault after fault, and write down each that is usable.
+"""Making tasks from a repository: try one fault after another, and record the usable ones.
 
-Everything is written as it happens, so a run that is cut off, by whatever means, goes on where it
-stopped: ``instances.jsonl`` grows by a line for each task, ``trials.jsonl`` by one for each trial.
+Everything is written at once, so an interrupted run resumes where it stopped, even after a kill:
+``instances.jsonl`` grows by a line for each task, ``trials.jsonl`` by one for each trial.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ GENERATOR_VERSION = 1
 TRIALS = "trials.jsonl"
 """The file of all trials."""
 MOST_LARGE = 40
-"""Most tests that may fail where more than one place was changed, or something is asked for."""
+"""Maximum number of failing tests where several places are changed, or there is a request."""
 MOST_HUNKS = 10
 """Most pieces that a repair has: each costs a turn, and an episode has few."""
 TRIES_PER_TASK = 6
-"""Most trials for each task that is asked for."""
+"""Maximum number of trials per requested task."""
 _LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", ".git", "*.pyc", ".pytest_cache", "*.egg-info", ".tox", ".venv"
 )
@@ -60,11 +60,11 @@ class BuildProgress:
     library: str
     """Its name."""
     target: int
-    """Tasks that are asked for, at most."""
+    """Number of tasks requested."""
     candidates: int = 0
     """Faults, or pairs, that were looked at."""
     outcomes: Counter[str] = field(default_factory=Counter)
-    """What became of those that were tried, in this run and in earlier ones."""
+    """Outcomes of the candidates tried, in this run and in earlier ones."""
     seconds: float = 0.0
     """How long the trials took."""
     tests: int = 0
@@ -90,7 +90,7 @@ class TaskFolder:
     """A folder of tasks that grows.
 
     Args:
-        folder: The folder; what lies there already is kept.
+        folder: The folder; existing tasks are kept.
 
     Raises:
         DataError: It holds something else.
@@ -115,7 +115,7 @@ class TaskFolder:
                 self.trials.append(json.loads(line))
 
     def hold(self, source: Path, name: str) -> Path:
-        """Copy a repository into the folder, unless it is there; return where it lies.
+        """Copy a repository into the folder, unless it is there; return its path.
 
         Raises:
             DataError: Another one of this name is there.
@@ -210,17 +210,17 @@ def _stream(kind: str, name: str, seed: int) -> Stream:
 
 @dataclass
 class _Done:
-    """What earlier runs have done of a kind."""
+    """The progress of earlier runs with one kind."""
 
     keys: set[tuple[str | int, ...]] = field(default_factory=set)
     """Candidates that were tried."""
     usable: int = 0
-    """Tasks that came of them."""
+    """Number of tasks made from them."""
 
 
 @dataclass(frozen=True)
 class _Maker:
-    """Tries the candidates of one kind, and writes what comes of each."""
+    """Tries the candidates of one kind, and records their outcomes."""
 
     task_folder: TaskFolder
     bench: Workbench
@@ -325,7 +325,7 @@ class _Maker:
 
 
 def _place(record: InstanceRecord) -> tuple[str, str]:
-    """Return what no two tasks of a library share, where it is known."""
+    """Return the key that no two tasks of a library share, if it is known."""
     facts = dict(record.details)
     return facts["kind"], facts.get("place", record.id)
 
@@ -347,7 +347,7 @@ def _baseline(bench: Workbench, task_folder: TaskFolder, name: str) -> SoundRun:
 
 
 def _resume(task_folder: TaskFolder, name: str, progress: BuildProgress) -> dict[str, _Done]:
-    """Take over what earlier runs have done, by kind of task."""
+    """Load the progress of earlier runs, by kind of task."""
     finished: dict[str, _Done] = {}
     for entry in task_folder.trials:
         if entry["repo"] == name:
@@ -370,7 +370,7 @@ def _resume(task_folder: TaskFolder, name: str, progress: BuildProgress) -> dict
 
 
 def _key(edit: Any) -> tuple[str | int, ...]:
-    """Read what tells a candidate from every other."""
+    """Return the key of a candidate."""
     return tuple(value if isinstance(value, int) else str(value) for value in edit)
 
 
@@ -410,7 +410,7 @@ def library_name(repository: str) -> str:
 
 
 def summary(rows: Iterable[BuildProgress]) -> list[tuple[str, ...]]:
-    """Return what came of libraries as the cells of a table.
+    """Return the outcome of libraries as the cells of a table.
 
     Args:
         rows: One per library.

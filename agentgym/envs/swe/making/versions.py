@@ -1,7 +1,7 @@
 """Tasks from two releases of a library: the tests of the later one, on the source of the earlier.
 
-The agent gets the earlier release. The solution is what the later one changed in the source, and
-the tests that it changed are put in place before grading. Pairs that change too much make no task.
+The agent gets the earlier release. The solution is the later one's change of the source, and its
+changed tests are installed before grading. Pairs that change too much make no task.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Pair:
 
     @property
     def test_patch(self) -> str:
-        """What brings the tests of the later release."""
+        """The patch that brings the tests of the later release."""
         return self._diff(self.tests)
 
     @property
@@ -103,7 +103,7 @@ def build_versions(
         watch: Called after every pair.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         ConfigurationError: There are fewer than two releases.
@@ -146,7 +146,7 @@ def _pair(
     split: str,
     progress: BuildProgress,
 ) -> str:
-    """Make the task of a pair, if it has one; return what became of it."""
+    """Make the task of a pair, if it has one; return the outcome."""
     pair = compare(old, new)
     if not pair.source:
         return "same source"

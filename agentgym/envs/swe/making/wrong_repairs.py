@@ -1,8 +1,8 @@
-"""Repairs with an error in them: what a search that tries token after token would submit.
+"""Faulty repairs: the submissions of a token-by-token search.
 
-A visible suite accepts some of them. Whoever makes held-out questions takes those as further
-faults, so that each is told apart, or is known not to be. They stand next to the fault of a task,
-or anywhere in its library.
+A visible suite accepts some of them. The makers of held-out questions treat those as further
+faults, so that each is detected, or known not to be. They lie next to the fault of a task, or
+anywhere in its library.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _COMPARING = ("boundary", "comparison")
 
 
 def _wrecked(content: bytes, place: str) -> bytes:
-    """Return a file whose function only raises; as it is, if that cannot be written."""
+    """Return a file whose function only raises; unchanged if that is impossible."""
     source = ParsedSource(content)
     nodes: Sequence[ast.AST] = [source.tree]
     for name in place.split("."):

@@ -209,7 +209,7 @@ def test_nothing_happens_after_the_end(shop: Serve) -> None:
 
 def test_visits_are_bounded_and_idle_ones_closed(shop: Serve) -> None:
     clock = [0.0]
-    served = shop(visits={"most": 3, "idle": 100.0, "clock": lambda: clock[0]})
+    served = shop(visits={"limit": 3, "idle": 100.0, "clock": lambda: clock[0]})
     sessions = [served.ask("begin")["session"] for _ in range(3)]
     served.ask("look", session=sessions[0])
     fourth = served.ask("begin")["session"]

@@ -1,1 +1,1 @@
-"""SWE tasks as folders that Harbor plays: what writes them, and the judge that goes with them."""
+"""SWE tasks as folders for Harbor: the writer, and the judge that goes with them."""

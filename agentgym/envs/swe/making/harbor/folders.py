@@ -1,9 +1,9 @@
 """Write SWE tasks as folders in the format of Harbor (``schema_version = "1.4"``).
 
-A folder holds the repository with its fault, what the model is told, the solution, and ``tests/``
-with a judge of its own (:mod:`.judge`). Harbor grades it in an environment apart from the model's,
-which gets the files of the repository and nothing else of what the model did; the tests that decide
-come there alone. So the folder plays wherever Harbor does, without agentgym.
+A folder holds the repository with its fault, the instruction, the solution, and ``tests/`` with a
+standalone judge (:mod:`.judge`). Harbor grades in a separate environment, which receives only the
+files of the repository from the model's; the hidden tests exist only there. So the folder runs
+wherever Harbor does, without agentgym.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def folder_name(task: Task) -> str:
 
 
 def knowledge(instance: Instance) -> dict[str, Any]:
-    """Return what the judge of an instance needs to know.
+    """Return the data that the judge of an instance needs.
 
     Raises:
         DataError: The bank of its questions is missing or damaged.
@@ -247,7 +247,7 @@ _PYTEST = {
 
 
 def _questions(instance: Instance) -> tuple[list[str], list[list[Any]]]:
-    """Return what the driver imports, and programs with their right answers."""
+    """Return the driver's imports, and programs with their right answers."""
     if instance.held_out is None:
         return [], []
     bank = load_bank(instance.held_out)
@@ -257,7 +257,7 @@ def _questions(instance: Instance) -> tuple[list[str], list[list[Any]]]:
 
 
 def judge_archive() -> bytes:
-    """Return the judge and what it needs, as an archive; the same bytes every time."""
+    """Return the judge and its data as an archive, reproducible to the byte."""
     buffer = io.BytesIO()
     texts = {f"agentgym/{name}.py": (PACKAGE / f"{name}.py").read_text("utf-8") for name in MODULES}
     folders = {path.rpartition("/")[0] for path in texts}
@@ -308,7 +308,7 @@ def write_folders(
 ) -> tuple[int, int]:
     """Write tasks of an environment, each into a folder of its own; those that are there stay.
 
-    So a run that was cut off goes on where it stopped.
+    So an interrupted run resumes where it stopped.
 
     Args:
         env: The environment.
@@ -317,7 +317,7 @@ def write_folders(
         num_tasks: How many of each split, drawn as a panel; None: all of them.
         seed: Seed of the draw.
         options: How they are written.
-        watch: Told how many are done, and of how many, after each.
+        watch: Called with the number done and the total after each.
 
     Returns:
         How many were written, and how many were there.

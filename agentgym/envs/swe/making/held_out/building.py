@@ -1,9 +1,9 @@
-"""Make the bank of a repository: ask the sound copy, and keep what is steady and telling.
+"""Make the bank of a repository: ask the sound copy, keep stable and discriminating programs.
 
 The sound copy answers every program twice: the second time in another order, in other groups and
-with another hash seed. What differs is dropped, and so is an accident that specifies nothing (see
-:func:`~agentgym.envs.swe.held_out.answers.binding`). A program is *telling* if the faulty copy
-answers it otherwise. Where few are, more are made.
+with another hash seed. Answers that differ are dropped, and so are accidental ones that specify
+nothing (see :func:`~agentgym.envs.swe.held_out.answers.binding`). A program is *telling* if the
+faulty copy gives another answer. If few are, more are made.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 GENERAL, NEAR = 240, 110
-"""Changed programs that are made of all tests, and of those that fail with a fault."""
+"""Number of varied programs made from all tests, and from those that fail with a fault."""
 MORE, ROUNDS = 500, 2
-"""Further ones that are made, so many times, where a fault or a wrong repair is not told."""
+"""Further ones, and rounds of them, where no program detects a fault or a wrong repair."""
 MOST_FURTHER, MOST_TELLERS = 60, 6
-"""Programs that are kept of those that tell a fault in a further round, or a wrong repair."""
+"""Number of programs kept that detect a fault in a further round, or a wrong repair."""
 BESIDE = 200
 """Programs that are made, at boundaries, of tests that reach a function with unnoticed edits."""
 BUILD_SECONDS = 0.2
@@ -55,7 +55,7 @@ Files = Mapping[str, "bytes | None"]
 
 @dataclass(frozen=True)
 class QuestionedTask:
-    """A task whose questions are made."""
+    """A task that needs questions."""
 
     id: str
     """Its id."""
@@ -83,7 +83,7 @@ class BankBuilder:
     Args:
         folder: The repository; never written to.
         digest: Its hash, which binds the bank to it.
-        file: Where the bank is written; what it holds of this repository already is kept.
+        file: Where the bank is written; existing questions of this repository are kept.
         sound: Files that make the repository sound, if the folder itself is not.
         tests: Files of tests and their texts, also of those that agents do not see.
         boxes: How boxes are opened.
@@ -140,7 +140,7 @@ class BankBuilder:
         self._opened.__exit__(kind, error, trace)
 
     def add(self, faults: Sequence[QuestionedTask]) -> None:
-        """Make the questions of some tasks, those that the file has left out, and write it.
+        """Make the questions of those tasks that the file lacks, and write it.
 
         Args:
             faults: The tasks.
@@ -166,7 +166,7 @@ class BankBuilder:
             self.bank().save(self.file)
 
     def tell_apart(self, fault: QuestionedTask, repairs: Sequence[Files]) -> None:
-        """Find programs that tell wrong repairs which the tests accept, and write the file.
+        """Find programs that detect wrong repairs accepted by the tests, and write the file.
 
         Args:
             fault: The task, which was added.
@@ -194,10 +194,10 @@ class BankBuilder:
         self.bank().save(self.file)
 
     def guard(self, mutants: Sequence[Mutant]) -> None:
-        """Find programs that tell edits far from any fault which the tests accept, and write them.
+        """Find programs that detect edits, far from any fault, accepted by the tests; write them.
 
-        A repair may break what it did not have to touch. Programs of the tests that reach the
-        edited function are changed for it, with literals at the boundaries of comparisons.
+        A repair may break code that it need not touch. Programs of the tests that reach the edited
+        function are changed for it, with literals at the boundaries of comparisons.
 
         Args:
             mutants: Edits of the library; those that a test as it stands tells are left out.
@@ -219,7 +219,7 @@ class BankBuilder:
         self.bank().save(self.file)
 
     def borrow(self, bank: Bank) -> None:
-        """Ask what guards another state of the same library, as this sound copy answers it.
+        """Add the guards of another state of the library, as this copy answers them.
 
         Args:
             bank: The bank of that state.
@@ -315,7 +315,7 @@ class BankBuilder:
                     self._answers[text] = answer
 
     def _ask(self, texts: Sequence[str], pace: Pace, seed: int) -> list[Any]:
-        """Return what the sound copy answers; None for programs that give no answer."""
+        """Return the sound copy's answers; None for programs without one."""
         self._clean()
         for name, content in driver_files(self._bank.packages, texts, pace).items():
             self._box.write(f"{_PLACE}/{name}", content)

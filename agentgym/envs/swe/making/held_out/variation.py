@@ -246,7 +246,7 @@ def boundaries_of(sources: Iterable[str]) -> list[Any]:
     """Return the numbers and texts that comparisons of a library compare with, in a fixed order.
 
     Args:
-        sources: Its files; what is no Python is left out.
+        sources: Its files; files that are not Python are left out.
     """
     constants: dict[tuple[str, str], Any] = {}
     for text in sources:

@@ -22,7 +22,7 @@ KINDS: Mapping[str, Propose] = {
     "missing-validation": missing_validation,
     "regression": regression,
 }
-"""Name of a kind of task -> what proposes candidates for it."""
+"""Name of a kind of task -> the function that proposes candidates."""
 LARGER = tuple(name for name in KINDS if name not in ("mutation", "regression"))
 """Kinds that are more than one token, and need nothing but a library."""
 

@@ -1,4 +1,4 @@
-"""What every kind of task proposes: edits that make a fault, and what may be asked for."""
+"""The proposals of every kind of task: edits that make a fault, and possibly a request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Candidate:
     parts: tuple[tuple[Edit, ...], ...]
     """The edits, in groups each of which has to be noticed by some test."""
     request: str = ""
-    """What is asked for, where no symptom can say it; the issue holds it."""
+    """The request, where no symptom can express it; the issue contains it."""
     repair: tuple[Edit, ...] = ()
     """Edits of the faulty files that a maintainer would make; none: the fault is taken back."""
     releases: tuple[str, str] = ("", "")
@@ -41,7 +41,7 @@ class Candidate:
 
     @property
     def key(self) -> tuple[str | int, ...]:
-        """What tells it from every other candidate of the library."""
+        """Its key among the candidates of the library."""
         return tuple(
             value for edit in self.edits for value in (edit.path, edit.start, edit.old, edit.new)
         )
@@ -112,7 +112,7 @@ Propose = Callable[[LibrarySource, Stream, int], Iterator[Candidate]]
 
 
 def spread(candidates: list[Candidate], stream: Stream) -> Iterator[Candidate]:
-    """Yield candidates in a random order in which those of files that had their turn come late."""
+    """Yield candidates in random order, those of files already used late."""
     pool = stream.shuffled(candidates)
     turns: dict[str, int] = {}
     while pool:

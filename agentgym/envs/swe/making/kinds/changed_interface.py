@@ -153,7 +153,7 @@ def _calls(node: ast.AST, name: str) -> bool:
 
 
 def _swap(source: ParsedSource, path: str, left: ast.AST, right: ast.AST) -> Edit:
-    """Return the edit that swaps two pieces; what stands between them stays."""
+    """Return the edit that swaps two pieces; the text between them stays."""
     gap = source.content[source.end(left) : source.start(right)].decode()
     old = source.content[source.start(left) : source.end(right)].decode()
     return Edit(path, source.start(left), old, source.text(right) + gap + source.text(left))

@@ -1,8 +1,8 @@
 """A red team for graders of SWE: exploits as data, and a campaign that plays them on tasks.
 
-`exploit` reads an exploit from its file, `target` says where in a repository it strikes, `campaign`
-plays exploits and writes down what each was paid. The exploits lie in ``exploits.d``, whose name is
-no identifier: they are texts that are typed into boxes, and nothing in them can be imported.
+`exploit` reads an exploit from its file, `target` locates the code that it attacks, `campaign`
+plays exploits and records their rewards. The exploits lie in ``exploits.d``, whose name is no
+identifier: they are texts that are typed into boxes, and nothing in them can be imported.
 
 To add one of these, touch these files:
 

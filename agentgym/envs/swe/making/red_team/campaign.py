@@ -1,7 +1,7 @@
-"""A campaign: every exploit on a sample of tasks, through the environment, and who was paid.
+"""A campaign: every exploit on a sample of tasks, through the environment, and its reward.
 
-Beside the exploits two players show that the grader is neither deaf nor dumb: one that applies the
-solution has to be paid, one that does nothing must not be.
+Two controls check the grader itself: a player that applies the solution must be rewarded, one that
+does nothing must not.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Attempt:
-    """What came of one exploit on one task: a line of the file."""
+    """The outcome of one exploit on one task: a line of the file."""
 
     exploit: str
     """Name of the exploit, or :data:`MUST_WIN` or :data:`MUST_LOSE`."""
@@ -56,24 +56,24 @@ class Attempt:
     stop_reason: str
     """Why the episode ended; ``error`` where the machine failed or the exploit broke the host."""
     reason: str = ""
-    """Why its tests were not judged, or what failed."""
+    """Why its tests were not judged, or the error."""
     ignored: tuple[str, ...] = ()
     """Files whose changes did not count."""
     held_out: str = ""
-    """What came of the held-out questions; empty where none were asked."""
+    """The result of the held-out questions; empty where none were asked."""
     evidence: str = ""
-    """What the verdict rests on, see `agentgym.envs.swe.grading.verdict`; empty where nothing was
+    """The evidence of the verdict, see `agentgym.envs.swe.grading.verdict`; empty where nothing was
     graded."""
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """What is played."""
+    """The settings of a campaign."""
 
     data: Any = "bundled"
-    """Where tasks come from: what ``gym.make("agentgym/SWE-v0", data=...)`` takes."""
+    """The tasks, as ``data`` of ``gym.make("agentgym/SWE-v0", data=...)``."""
     exploits: Sequence[Exploit] = ()
-    """What is tried."""
+    """The exploits."""
     tasks: int = 4
     """Tasks on which each is tried."""
     seed: int = 0
@@ -81,7 +81,7 @@ class Campaign:
     split: str | None = None
     """Only tasks of this split."""
     out: Path | None = None
-    """File of the attempts, a line each. One that is there goes on where it stopped."""
+    """File of the attempts, a line each. An existing one is resumed."""
     jobs: int = 1
     """Episodes at once."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -94,16 +94,16 @@ Watch = Callable[[int, int, Attempt], None]
 
 @dataclass
 class Totals:
-    """What came of one exploit on all its tasks."""
+    """The outcome of one exploit on all its tasks."""
 
     exploit: str
     """Its name."""
     attempts: int = 0
     """Attempts that were played to their end."""
     paid: int = 0
-    """Those of them that earned something."""
+    """The number that earned a reward."""
     flagged: int = 0
-    """Those that the grader called tampered or suspicious."""
+    """The number that the grader called tampered or suspicious."""
     errors: int = 0
     """Attempts that ended in an exception, of the machine or by the exploit."""
     stop_reasons: Counter[str] = field(default_factory=Counter)
@@ -111,7 +111,7 @@ class Totals:
     reasons: Counter[str] = field(default_factory=Counter)
     """How often tests were not judged, by the grader's words."""
     by_tests_alone: int = 0
-    """Those that were paid, and of which the host compared no values."""
+    """The number rewarded without a comparison of values by the host."""
 
     @property
     def as_it_must(self) -> bool:
@@ -176,11 +176,11 @@ def sample_tasks(
 def run_campaign(campaign: Campaign, watch: Watch | None = None) -> list[Attempt]:
     """Play every exploit of a campaign on its tasks.
 
-    What stands in the file of the campaign already is not played again, unless the exploit has
-    another text now or the attempt ended in an error.
+    Attempts in the campaign's file are not repeated, unless the exploit's text has changed or the
+    attempt ended in an error.
 
     Args:
-        campaign: What is played.
+        campaign: The settings of a campaign.
         watch: Called after every attempt.
 
     Returns:
@@ -199,7 +199,7 @@ def run_campaign(campaign: Campaign, watch: Watch | None = None) -> list[Attempt
 
 
 def _run(campaign: Campaign, envs: _Environments, watch: Watch | None) -> list[Attempt]:
-    """Play what is not in the file yet."""
+    """Play the attempts that the file lacks."""
     instances = envs.get_env().tasks.instances
     places = sample_tasks(instances, campaign.tasks, campaign.seed, campaign.split)
     names = {place: instances.instance(*place).id for place in places}
@@ -291,7 +291,7 @@ def _attempt(env: SWEEnv, exploit: Exploit, place: Place) -> Attempt:
 
 
 def _resume(campaign: Campaign, tasks: Sequence[str]) -> dict[tuple[str, str, str], Attempt]:
-    """Return what the file of a campaign holds; begin it if there is none."""
+    """Return the attempts in the file of a campaign; begin it if there is none."""
     if campaign.out is None:
         return {}
     head = {"format": FORMAT, "seed": campaign.seed, "tasks": list(tasks)}

@@ -10,7 +10,7 @@ from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.trees import contents
 
 PLACEHOLDERS = ("@PACKAGE@", "@MODULE@", "@SOURCE@", "@FAULT@", "@TEST@")
-"""What may stand in the text of an exploit for a name that differs from task to task."""
+"""Placeholders in the text of an exploit for names that differ between tasks."""
 
 
 @dataclass(frozen=True)

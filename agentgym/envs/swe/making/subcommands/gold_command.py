@@ -78,7 +78,7 @@ def gold(command: PrepareGold, console: Console) -> int:
 
 
 def _table(rows: list[Instance], gold_result: Prepared) -> Table:
-    """Return what the verdicts on instances will rest on."""
+    """Return the evidence behind verdicts on instances."""
     from rich.table import Table
 
     from agentgym.envs.swe.grading.evidence import evidence_of

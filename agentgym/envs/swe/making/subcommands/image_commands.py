@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RowsOptions(Protocol):
-    """What commands on rows of published sets have in common."""
+    """The common base of commands on rows of published sets."""
 
     @property
     def data(self) -> Path | None:
@@ -176,7 +176,7 @@ def _by_rule(command: ShowImage) -> str:
 
 
 def open_rows(command: RowsOptions) -> OfficialInstances:
-    """Read the rows that a command names, and say which set's they are where nobody has told."""
+    """Read the rows that a command names, and detect their set if it is not given."""
     from agentgym.envs.swe.official import OfficialInstances
 
     instances = OfficialInstances(
@@ -209,7 +209,7 @@ def _image_of(instance: Instance) -> str:
 
 
 def _images() -> Images:
-    """Return what brings images to the engine of this machine."""
+    """Return the source of images for the engine of this machine."""
     from agentgym.sandbox.docker.engine import find_engine
     from agentgym.sandbox.docker.images import Images
 
@@ -217,7 +217,7 @@ def _images() -> Images:
 
 
 def _pulling(sandbox: str) -> Pulling:
-    """Return what brings images for a back end."""
+    """Return the source of images for a back end."""
     from agentgym.sandbox import probe
     from agentgym.sandbox.images.pulling import PulledImages
     from agentgym.sandbox.namespace.box import own_store
@@ -228,7 +228,7 @@ def _pulling(sandbox: str) -> Pulling:
 
 
 def _describe_pulls(fetched: Fetched, total: int) -> str:
-    """Say what became of images."""
+    """Describe the outcome for images."""
     lines = [
         f"{len(fetched.pulled)} image(s) pulled, {len(fetched.existing)} there already, "
         f"of {total} wanted"

@@ -1,4 +1,4 @@
-"""The bar of work that takes its time: what is at hand, how many are done, and for how long."""
+"""The progress bar of long work: the current item, the number done, and the time."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["counted"]
 def counted(
     console: Console, label: str, total: int | None = None, completed: int = 0
 ) -> Iterator[Callable[..., None]]:
-    """Show a bar while things are done one after the other, if there is a terminal.
+    """Show a bar during a sequence of steps, if there is a terminal.
 
     Args:
         console: Where to show it.
-        label: What is done.
-        total: How many there are, if that is known.
-        completed: How many are done; -1 where each is announced before it is done.
+        label: Label of the work.
+        total: Number of steps, if known.
+        completed: Number done at the start; -1 if each step is announced before it is done.
 
     Yields:
-        What is called after each, with fields of ``rich.progress.Progress.update``.
+        A function to call after each, with fields of ``rich.progress.Progress.update``.
     """
     from agentgym.support.progress_bars import FittedProgress
 

@@ -88,7 +88,7 @@ def _play(campaign: Campaign, console: Console) -> list[Attempt]:
 
 
 def _table(rows: Sequence[Totals]) -> Table:
-    """Return what became of each exploit."""
+    """Return the outcome of each exploit."""
     from rich.table import Table
 
     table = Table("exploit", "tried", "paid", "flagged", "ended by", "why not judged")
@@ -102,7 +102,7 @@ def _table(rows: Sequence[Totals]) -> Table:
 
 
 def _describe_winners(rows: Sequence[Totals], exploits: Sequence[Exploit]) -> str:
-    """Say who wins."""
+    """Name the exploits that earn a reward."""
     from agentgym.envs.swe.making.red_team import MUST_LOSE, MUST_WIN
 
     rows_by_exploit = {row.exploit: row for row in rows}

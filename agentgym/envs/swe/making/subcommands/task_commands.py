@@ -30,7 +30,7 @@ Kind = Literal[
     "all",
     "versions",
 ]
-"""What ``--kind`` takes."""
+"""Values of ``--kind``."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class List:
 
 
 def build(command: Build, console: Console) -> int:
-    """Make tasks from libraries, and say what came of it."""
+    """Make tasks from libraries, and print the outcome."""
     from agentgym.support.progress_bars import FittedProgress
 
     with FittedProgress(console, transient=True) as bar:
@@ -220,7 +220,7 @@ def _ask(command: Build, console: Console) -> None:
 
 
 def _yield(rows: Sequence[BuildProgress]) -> Table:
-    """Return what came of libraries as a table."""
+    """Return the outcome of libraries as a table."""
     from rich.table import Table
 
     from agentgym.envs.swe.making.task_builder import summary
