@@ -1,7 +1,7 @@
 """Optional methods of the trainer: a folder each, which nothing outside names.
 
 ``method.py`` of a folder holds its row of the table (``trainers/methods/table.py``): its presets,
-its section of settings with their checks and defaults, and what it does in a step.
+its section of settings with their checks and defaults, and its part in a step.
 
 To add one, touch these files:
 

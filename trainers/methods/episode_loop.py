@@ -19,7 +19,7 @@ __all__ = ["EpisodeLoop", "loop_of"]
 
 
 class EpisodeLoop(Protocol):
-    """What a run needs of a loop that is not the trainer's."""
+    """The interface between a run and a loop other than the trainer's."""
 
     player: Callable[..., RolloutRunner]
     """Makes a runner of the arguments of ``RolloutRunner``."""
@@ -41,7 +41,7 @@ class EpisodeLoop(Protocol):
         """Say where that file is; empty if nothing was printed."""
 
     def close(self) -> None:
-        """Release what demonstrations use."""
+        """Release the resources of demonstrations."""
 
 
 def loop_of(run: ResolvedRun) -> EpisodeLoop | None:

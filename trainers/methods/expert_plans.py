@@ -68,6 +68,6 @@ def _plan(env: gymnasium.Env[str, str], episode: Trajectory) -> list[str]:
             ended = terminated or truncated
     except (EnvFailure, PolicyFailure):
         return []
-    except NotSupported:  # A state from which it knows nothing more: so far it has come.
+    except NotSupported:  # The expert knows no way on from here: the plan ends.
         return actions
     return actions

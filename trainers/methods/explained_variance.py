@@ -1,4 +1,4 @@
-"""What the report says of values that a critic has learned: the variance that they explain."""
+"""The report's figure on a critic's values: the variance that they explain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def explained_result(steps: Sequence[Mapping[str, Any]], consequence: str) -> Me
 
     Args:
         steps: The records of the steps.
-        consequence: What follows where it is no more than 0.
+        consequence: The consequence if it is at most 0.
     """
     explained = [step["explained_variance"] for step in steps if "explained_variance" in step]
     if not explained:

@@ -88,7 +88,7 @@ class RolloutProducer(StepPart):
     While it plays, only this thread may use runner, engine and environments.
 
     Args:
-        context: What the trainer lends.
+        context: Parts of the trainer that it uses.
         staleness: Steps to play ahead, N, at least 1.
 
     Attributes:
@@ -109,7 +109,7 @@ class RolloutProducer(StepPart):
         self._thread: threading.Thread | None = None
 
     def use_runner(self, runner: RolloutRunner, weights: EngineWeights) -> None:
-        """Take what plays the episodes.
+        """Take the runner and engine that play the episodes.
 
         Raises:
             ConfigurationError: The engine generates with the weights that are trained.
@@ -149,7 +149,7 @@ class RolloutProducer(StepPart):
         assert played_batch[0].step == step, (
             "batches are trained in the order in which they are played"
         )
-        # What was played meanwhile cost the step no more than the wait.
+        # Episodes played meanwhile cost the step only the wait.
         self._context.times.move("rest", "generation", self.waited)
         return played_batch
 
@@ -189,7 +189,8 @@ class RolloutProducer(StepPart):
             )
             self._thread.start()
         tasks = self._context.tasks
-        # To choose changes a source that draws as it goes; a learning one changes when it is told.
+        # Choosing tasks changes a source that draws as it goes; a learning one changes with
+        # results.
         changes = not isinstance(tasks, LearningTaskSource)
         old_tasks = copy.deepcopy(state_of({"tasks": tasks}).get("tasks")) if changes else None
         batch = _Batch(old_tasks, plans(step), *self._hand_over())
@@ -233,7 +234,7 @@ class RolloutProducer(StepPart):
 
 
 def producer_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
-    """Return what makes the producer of a run; one step ahead without a run."""
+    """Return the maker of a run's producer; one step ahead without a run."""
     return partial(RolloutProducer, staleness=1 if run is None else staleness_of(run.config))
 
 

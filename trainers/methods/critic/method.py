@@ -27,7 +27,7 @@ ADVICE = "--critic.kind head, or a lower --rl.groups or --rl.turn-tokens"
 
 
 def _memory(run: ResolvedRun, shape: ModelShape, training: TrainingSetup) -> MethodMemory:
-    """Return what a critic takes: a second model, or the hidden states that a head reads."""
+    """Return the memory of a critic: a second model, or the hidden states that a head reads."""
     critic, size = section_of(run.config, CriticConfig), 0
     if critic.kind == "model":
         size = training.further_model(shape)

@@ -1,4 +1,4 @@
-"""What the result of a run says of its critic."""
+"""The critic's entry in the result of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section ``--critic.*``: the critic of a preset that has one, and what it changes in it."""
+"""The section ``--critic.*``: the critic of a preset with one, and its changes of it."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def with_critic(preset: Preset, config: TrainConfig) -> Preset:
 
 
 def values_of_critic(preset: Preset) -> Mapping[str, Any]:
-    """Return what a critic's estimates and its loss are made with, by names of the section."""
+    """Return the settings of a critic's estimates and loss, by names of the section."""
     signals = [term.signal for term in preset.terms]
     signal = next((s for s in signals if isinstance(s, GAE | TurnGAE | BiLevelGAE)), None)
     if signal is None:

@@ -52,7 +52,7 @@ class StaleTurns(RolloutPart):
         self._seed = seed
 
     def plays_stale(self, episode: LiveEpisode) -> bool:
-        """Draw who plays the next turn of an episode, which follows from its place."""
+        """Draw the policy for the next turn of an episode, by the turn's place alone."""
         turn = len(episode.trajectory.turns)
         return self._pool.plays_stale(turn_draw(self._seed, episode.number, turn, "policy"))
 
@@ -61,7 +61,8 @@ class StalePolicy(StepPart):
     """Hold an earlier copy of the policy, and keep an engine up to date with it.
 
     Args:
-        context: What the trainer lends; the pool of its preset says when the policy is copied.
+        context: Parts of the trainer that it uses; the pool of its preset says when the policy is
+            copied.
 
     Attributes:
         steps: Training steps of the policy when it was copied; -1: never copied.
@@ -156,5 +157,5 @@ class StalePolicy(StepPart):
 
 
 def stale_policy_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
-    """Return what makes the stale policy; the pool of the preset is all that it reads."""
+    """Return the maker of the stale policy, which depends only on the preset's pool."""
     return StalePolicy

@@ -17,12 +17,12 @@ TEACHER = Need(
     "distill",
 )
 Privileged = Literal["none", "plan"]
-"""What a teacher reads and the student does not: nothing, or the plan of the expert."""
+"""Information for the teacher alone: none, or the plan of the expert."""
 
 
 @dataclass(frozen=True)
 class ReverseKL:
-    """How much more probable a teacher finds a token than the student did; token level.
+    """Log-ratio of teacher to student for a sampled token; token level.
 
         A_k = log pi_T(a_k | c, s_k) - log pi_old(a_k | s_k),
 
@@ -35,9 +35,9 @@ class ReverseKL:
     """
 
     needs: ClassVar[tuple[Need, ...]] = (TEACHER,)
-    """What a run has to have."""
+    """Requirements of a run."""
     privileged: Privileged = "none"
-    """What the teacher alone reads."""
+    """Information for the teacher alone."""
     name: str = "logp_teacher"
     """Entry of ``Batch.aux``, (K,): the teacher's log-probability of each token."""
 

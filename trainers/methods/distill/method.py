@@ -28,7 +28,7 @@ ADVICE = "a smaller --distill.teacher, or one on a server (--distill.url)"
 
 
 def _memory(run: ResolvedRun, shape: ModelShape, training: TrainingSetup) -> MethodMemory:
-    """Return what a teacher holds: the weights at the start, which a reference shares, or its own.
+    """Return the memory of a teacher: the initial weights, shared with a reference, or its own.
 
     Raises:
         ConfigurationError: There is no such teacher.

@@ -1,9 +1,9 @@
 """Privileged information: the plan of the environment's expert, which a teacher reads first.
 
-It is a message of its own in the template of the policy, before the prompt of each row. The tokens
-of the completion stay as they are and where they are, so that the log-probability of each belongs
-to the very token that the student has sampled. A teacher that is the policy itself then knows more
-than the student: on-policy self-distillation (arXiv 2601.18734, arXiv 2602.04942).
+It is a separate message in the policy's template, before the prompt of each row. The tokens of the
+completion are unchanged, so that each log-probability belongs to the token that the student
+sampled. A teacher that is the policy itself then knows more than the student: on-policy
+self-distillation (arXiv 2601.18734, arXiv 2602.04942).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ PLAN = "These actions solve the task that follows:\n{}"
 PLAN_TOKENS = 512
 """Most tokens of its text; of a longer plan the last actions are left out."""
 MARK = "\u2042plan\u2042"
-"""Text that no template holds by itself."""
+"""Text that no template contains."""
 CACHED = 4096
-"""Messages whose tokens are remembered."""
+"""Number of messages whose tokens are cached."""
 
 
 class PlanReader:
@@ -105,7 +105,7 @@ class PlanReader:
         return []
 
     def _rendered(self, text: str) -> str:
-        """Render a message by itself, without what asks for an answer."""
+        """Render a message by itself, without the generation prompt."""
         messages = self._chat.clean([{"role": self._role, "content": text}])
         return self._chat.template.text(messages, prompt=False)
 
@@ -119,7 +119,7 @@ class PlanReader:
 
 
 def _role_of_plans(chat: TurnTokenizer) -> str:
-    """Return who says the plan: the system, or the user where a template wants one.
+    """Return the role of the plan's message: system, or user if the template requires one.
 
     Raises:
         ConfigurationError: The template renders no single message.

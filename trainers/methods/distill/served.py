@@ -32,9 +32,9 @@ PROBE = (
     "look[3] at the 1,024 brown-ish drawers; x = [f(i) ** 2 for i in range(10)]\n\tprint(x)\n"
     'Grüße, naïve café, 東京, привет, 🙂 <answer>\\frac{1}{2}</answer> $45.00 #tag "quoted" isn\'t'
 )
-"""Text whose tokens the server is asked for: words, numbers, code, other scripts, punctuation."""
+"""Text to compare the server's tokens with: words, numbers, code, scripts, punctuation."""
 PROBED = 2000
-"""Tokens from all parts of the vocabulary whose text it is asked for, too."""
+"""Number of tokens, from all parts of the vocabulary, whose text is compared, too."""
 
 
 class ServedTeacher(Teacher):

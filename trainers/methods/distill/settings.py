@@ -1,4 +1,4 @@
-"""The section ``--distill.*``: who teaches, and how much that counts beside the reward."""
+"""The section ``--distill.*``: the teacher, and its weight relative to the reward."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def default_teacher(preset: Preset, config: TrainConfig, rate: float) -> Layer:
 
 
 def has_teacher(preset: Preset, config: TrainConfig) -> bool:
-    """Return whether flags or the preset say who teaches."""
+    """Return whether flags or the preset name a teacher."""
     distill = section_of(config, DistillConfig)
     return bool(distill.teacher or distill.url or _named_teacher(preset, config))
 

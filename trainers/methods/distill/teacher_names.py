@@ -1,4 +1,4 @@
-"""What ``--distill.teacher`` names, without its weights."""
+"""The values of ``--distill.teacher``, checked without loading weights."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = [
 
 
 def check_teacher(run: ResolvedRun) -> None:
-    """Check before anything is loaded that there is such a teacher, with the student's tokens.
+    """Check, before loading, that the teacher exists and has the student's tokens.
 
     Raises:
-        ConfigurationError: There is none, or its tokens are others.
+        ConfigurationError: There is none, or its tokens differ.
     """
     tokens = teacher_tokenizer(run)
     if tokens is not None and run.config.model != TINY:

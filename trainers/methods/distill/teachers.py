@@ -33,7 +33,7 @@ __all__ = ["CurrentTeacher", "ModelTeacher", "PrivilegedTeacher", "StartTeacher"
 
 
 def teacher_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
-    """Return what makes the teacher of a run.
+    """Return the maker of a run's teacher.
 
     Args:
         run: The run.
@@ -78,7 +78,7 @@ class ModelTeacher(Teacher):
     Args:
         model: A causal language model, or adapters over one.
         logits_mib: Maximum memory for logits.
-        context: What the trainer lends.
+        context: Parts of the trainer that it uses.
     """
 
     def __init__(self, model: nn.Module, logits_mib: int, context: StepContext) -> None:

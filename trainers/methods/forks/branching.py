@@ -34,7 +34,7 @@ ForkCredit = Literal["soft", "hard", "tree"]
   forked.
 """
 LOOKED_AT = 20
-"""First tokens of a turn whose entropy counts (ARPO)."""
+"""Number of first tokens of a turn whose entropy counts (ARPO)."""
 
 
 ForkRule = Callable[[int, float], float]
@@ -101,7 +101,7 @@ class EveryTurn:
 FORK_RULES: Mapping[str, type[EntropyRise | RandomTurns | EveryTurn]] = MappingProxyType(
     {"entropy": EntropyRise, "random": RandomTurns, "uniform": EveryTurn}
 )
-"""What ``--forks.rule`` names."""
+"""Values of ``--forks.rule``."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Branching:
     """How the episodes of a group branch."""
 
     needs: ClassVar[tuple[Need, ...]] = (BRANCHING,)
-    """What a run must provide."""
+    """Requirements of a run."""
     rule: ForkRule
     """Where."""
     roots: int = 8

@@ -1,4 +1,4 @@
-"""What forks do in a step: they make the episodes of a group, and say how many there were."""
+"""Forks as a part of the step: they make the episodes of a group, and report their number."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ForkedEpisodes(StepPart):
         self._branching = branching_of(context.preset)
 
     def rollout_parts(self, plan: StepPlan) -> Sequence[Branches]:
-        """Return what forks the episodes of a process.
+        """Return the object that forks the episodes of a process.
 
         Raises:
             ConfigurationError: The tree of an episode would straddle processes.
@@ -70,5 +70,5 @@ def fork_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
 
 
 def forks_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
-    """Return what makes the part; the preset is all that it reads."""
+    """Return the maker of the part, which depends only on the preset."""
     return ForkedEpisodes

@@ -45,7 +45,7 @@ class ForksConfig:
 
 
 def with_forks(preset: Preset, config: TrainConfig) -> Preset:
-    """Return a preset with what the flags change of its forks.
+    """Return a preset with the forks that the flags set.
 
     Raises:
         ConfigurationError: It has none.

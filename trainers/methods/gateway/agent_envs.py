@@ -15,10 +15,10 @@ MakeEnv = Callable[[], gymnasium.Env[str, str]]
 
 
 class AgentEnvs:
-    """Environments in slots, each made when it is first wanted.
+    """Environments in slots, each made on first use.
 
     Args:
-        makers: What makes the environment of each slot.
+        makers: Makers of the environments, one per slot.
 
     Attributes:
         server: The endpoint of all agents.

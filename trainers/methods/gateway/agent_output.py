@@ -1,4 +1,4 @@
-"""What agents of one's own print and log: in a file of the run, not between its bars."""
+"""Output and logs of user agents: in a file of the run, not between its bars."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from trainers import processes
 
 OURS = ("agentgym", "trainers")
-"""Packages whose warnings a run keeps elsewhere."""
+"""Packages whose warnings the run itself handles."""
 
 
 class _LateFile(io.TextIOBase):
@@ -33,12 +33,12 @@ class _LateFile(io.TextIOBase):
 
 @contextmanager
 def agent_output_to(path: Path) -> Iterator[None]:
-    """Write what agents print, and what their packages warn of, to a file instead of the screen.
+    """Redirect agents' output and their packages' warnings from the screen to a file.
 
     The display of a run is on standard error, and stays there.
 
     Args:
-        path: The file, made when there is something to write; every process has one of its own.
+        path: The file, created on the first write; each process has its own.
     """
     if not processes.is_main():
         path = path.with_stem(f"{path.stem}-{processes.rank()}")

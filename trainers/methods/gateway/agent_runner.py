@@ -54,7 +54,7 @@ IDLE_SECONDS = 0.05
 WAIT_SECONDS = 1.0
 """How long a call waits for the engine before it looks whether anybody drives that."""
 END_SECONDS = 2.0
-"""How long the end of an episode is waited for whose agent has hung in a turn."""
+"""Seconds to wait for the end of an episode whose agent hangs in a turn."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class AgentRules:
     """Limits of an agent."""
 
     seconds: float = 600.0
-    """Wall time of an episode; then it ends as it stands."""
+    """Wall time of an episode, which then ends in its current state."""
     calls: int | None = None
     """Calls of an episode; None: four for each turn of its horizon, and 16."""
 
@@ -75,11 +75,11 @@ class AgentRunner(RolloutRunner):
         chat: Turn tokenizer of the policy.
         engine: Generation engine of the policy.
         budget: Limits on tokens.
-        prompt: Not read: the agent words what the policy reads.
+        prompt: Unused: the agent writes the policy's prompts.
         families: As of ``RolloutRunner``.
         end_after_invalid: As of ``RolloutRunner``.
         agent: The agent.
-        rules: What it may take.
+        rules: The limits on its calls and time.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class AgentRunner(RolloutRunner):
         cancelled: Callable[[], bool] | None,
         on_episode: Callable[[], None],
     ) -> list[Trajectory]:
-        """Play the episodes, and return those that were added to them on the way."""
+        """Play the episodes, and return those added meanwhile."""
         rollout = _AgentRollout(self, episodes, sampling, seed, parts, cancelled, on_episode)
         rollout.play()
         return rollout.added
@@ -140,7 +140,7 @@ class _Live:
     words: str = ""
     """Why it was given up, if it was."""
     lock: threading.Lock = field(default_factory=threading.Lock)
-    """Held to give it up, and by its thread to write: what was given up is written no more."""
+    """Held to abandon the episode and, by its thread, to write: an abandoned one is not written."""
 
 
 class _AgentRollout:
@@ -182,7 +182,7 @@ class _AgentRollout:
                 self._abandon(live, "the rollout was given up")
             raise
         finally:
-            # What agents asked and did not wait for: the next rollout wants an idle engine.
+            # Abort requests that agents abandoned: the next rollout needs an idle engine.
             self._engine.abort()
             self._over.set()
 
@@ -234,7 +234,7 @@ class _AgentRollout:
             self._engine.submit(requests, self._sampling)
 
     def _request(self, pending: _PendingCall) -> Request:
-        """Return a call as a request; calls at once have keys of their own."""
+        """Return a call as a request; concurrent calls have distinct keys."""
         live, call = pending.episode, pending.call
         # Not within bounds: the engine may still be at calls of the episode before in this slot.
         key = next(key for key in count(live.slot * AT_ONCE) if key not in self._pending)
@@ -255,7 +255,7 @@ class _AgentRollout:
         for key, out in self._engine.advance(IDLE_SECONDS):
             pending = self._pending.pop(key)
             if not pending.future.cancelled():
-                # Told here: by the time that its thread wakes the weights may be others.
+                # The version is stored here: when the thread wakes, the weights may have changed.
                 pending.future.set_result((out, self._engine.version))
         self._runner.stats.engine_seconds += time.perf_counter() - began
 
@@ -377,7 +377,7 @@ def run_agent(agent: Agent, session: Session) -> None:
         returned = agent(session)
         if inspect.iscoroutine(returned):
             shared_event_loop().run_episode(returned)
-    except BaseException as error:  # also what would end a process: it ends an episode here
+    except BaseException as error:  # also SystemExit and the like, which here end only the episode
         problem = error if isinstance(error, Exception) else RuntimeError(repr(error))
         session.fail(policy_end(problem, "the agent"))
     session.end()

@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 Agent = Callable[[Session], object]
-"""What plays one episode; it may be async."""
+"""A function that plays one episode; it may be async."""
 
 MODEL_NAME = "policy"
 """Name of the model at the endpoint."""
@@ -34,11 +34,11 @@ SESSION_URL = "AGENTGYM_SESSION_URL"
 MCP_URL = "AGENTGYM_MCP_URL"
 """Environment variable that tells it where its episode is an MCP server."""
 GRACE = 5.0
-"""Seconds that a command may go on after its episode is over."""
+"""Seconds that a command may run on after its episode is over."""
 POLL = 0.02
 """Seconds between two looks at a command."""
 SHOWN = 400
-"""Last characters of what a command printed that are told if it fails."""
+"""Number of last characters of a command's output in the error if it fails."""
 
 
 def find_agent(agent: str | None, command: str | None) -> Agent:
@@ -85,7 +85,7 @@ class CommandAgent:
         if not self._command:
             raise ConfigurationError("expected --agent-command to be a command, got nothing")
         self._running: set[subprocess.Popen[bytes]] = set()
-        # Held while a command starts, so that the end of the interpreter knows of every command.
+        # Held while a command starts, so that interpreter shutdown ends every command.
         self._starting = threading.Lock()
         # The threads that wait for commands do not outlive the interpreter, and nor may these.
         weakref.finalize(self, _end_all, self._running, self._starting)

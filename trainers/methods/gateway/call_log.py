@@ -1,10 +1,10 @@
-"""The calls of one episode, token by token, and the turns of training that come of them.
+"""The calls of one episode, token by token, and the training turns built from them.
 
-A conversation that begins with one that was answered before, answer included, goes on from the very
-tokens that were sampled; nothing of an answer is encoded again. What a call reads is what a chat
-server would feed the model: where the template writes earlier answers otherwise, or the agent
-changed its history, the prompt is rendered anew. Where the tokens of a call begin with all tokens
-of the call before it, it continues that training row; else it begins one.
+A conversation that extends an answered one, answer included, continues from the sampled tokens;
+answers are never encoded again. The prompt of a call is that of a chat server: where the template
+writes earlier answers otherwise, or the agent changed its history, the prompt is rendered anew.
+Where the tokens of a call begin with all tokens of the call before it, it continues that training
+row; else it begins one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TOOLS_TEXT = (
     "You may call functions, which are described here in JSON, a line each:\n{tools}\nTo call one, "
     'write <tool_call>{{"name": <name>, "arguments": <object>}}</tool_call>.'
 )
-"""What a model is told whose chat template has no place for tools."""
+"""The prompt about tools for a model whose chat template has no place for them."""
 
 
 class NoRoom(Exception):
@@ -39,18 +39,18 @@ class NoRoom(Exception):
 
 @dataclass(eq=False, slots=True)
 class LoggedCall:
-    """A request and what the policy answered."""
+    """A request and the policy's answer."""
 
     asked_at: int
     """Moments of the episode when it was asked."""
     prompt: list[int]
     """Tokens that the policy read."""
     seed: int
-    """Seed of what was drawn."""
+    """Seed of the sample."""
     max_tokens: int
     """Most tokens of the answer."""
     main: bool
-    """Whether it goes on with the conversation that the episode began with."""
+    """Whether it continues the first conversation of the episode."""
     text: str
     """The prompt as text, where the template may rewrite earlier turns."""
     messages: list[Message]
@@ -58,13 +58,13 @@ class LoggedCall:
     digest: Any = field(repr=False)
     """Running hash of tools and messages."""
     out: Completion | None = None
-    """What was sampled; None: not answered yet, or never."""
+    """The sample; None: not answered yet, or never."""
     version: int = 0
     """Version of the weights that answered."""
     answered_at: int = 0
     """Moments of the episode when it was answered."""
     continued: bool = False
-    """Whether a later call goes on with its conversation."""
+    """Whether a later call continues its conversation."""
 
 
 class CallLog:
@@ -74,7 +74,7 @@ class CallLog:
         chat: Turn tokenizer of the policy.
         budget: Limits on tokens.
         seed: Seed of the rollout.
-        number: Number of the episode, which decides with it what is drawn.
+        number: Number of the episode, which with the seed determines the samples.
 
     Attributes:
         calls: The calls in the order in which they were asked.
@@ -90,7 +90,7 @@ class CallLog:
 
     @property
     def answered(self) -> list[LoggedCall]:
-        """The calls that were answered so far, in a list of its own."""
+        """A new list of the calls answered so far."""
         with self._lock:
             return [call for call in self.calls if call.out is not None]
 
@@ -137,12 +137,12 @@ class CallLog:
         message: ChatMessage,
         answered_at: int,
     ) -> None:
-        """Take down what was sampled for a call, and how the agent was told.
+        """Record the sample for a call, and the agent's answer.
 
         Args:
             call: The call.
-            out: What was sampled.
-            version: Version of the weights that did it.
+            out: The sample.
+            version: Version of the weights that sampled it.
             message: The message that the agent gets.
             answered_at: Moments of the episode so far.
         """
@@ -156,9 +156,9 @@ class CallLog:
     def _draw(self, request: ChatRequest, prompt: Sequence[int], main: bool) -> int:
         """Return the seed of an answer.
 
-        The first conversation draws as the trainer's own loop does in its turns; another one by
-        what it says, and how often that was asked. So of calls at once only who is first where they
-        begin or fork the first conversation depends on the order in which they come.
+        The first conversation uses the seeds of the trainer's own loop; another one those of its
+        text and the number of times it was asked. So among concurrent calls the order of arrival
+        matters only where they begin or fork the first conversation.
         """
         if main:
             return turn_seed(self._seed, self._number, request.depth)

@@ -44,7 +44,7 @@ class ShownCall:
     """A call and what the expert answered."""
 
     request: ChatRequest
-    """What the agent asked."""
+    """The agent's request."""
     text: str
     """The answer as the policy would write it."""
     message: ChatMessage
@@ -77,11 +77,11 @@ class AgentDemonstration(Demonstration):
 def player_of(
     agent: Agent, rules: AgentRules, server: GatewayServer
 ) -> Callable[[gymnasium.Env[str, str], Mapping[str, Any], Policy, int | None], Demonstration]:
-    """Return what plays a demonstration: the agent, and a policy that answers its calls.
+    """Return the player of a demonstration: the agent, and a policy that answers its calls.
 
     Args:
         agent: The agent.
-        rules: What it may take.
+        rules: The limits on its calls and time.
         server: The endpoint at which it asks.
     """
 
@@ -120,7 +120,7 @@ def player_of(
 
 
 def _build_demonstration(session: Session, calls: list[ShownCall]) -> AgentDemonstration:
-    """Return what was shown.
+    """Return the demonstration.
 
     Raises:
         EnvFailure: There is nothing to imitate.

@@ -24,7 +24,7 @@ from trainers.methods.gateway.chat_request import ChatMessage, ChatRequest
 __all__ = ["AgentEpisode", "Answerer"]
 
 CALLS_PER_TURN, SPARE_CALLS = 4, 16
-"""Calls that an episode may make for each turn of its horizon, and besides, if nothing is said."""
+"""Default number of calls of an episode: per turn of its horizon, and in addition."""
 AT_ONCE = 16
 """Calls of an episode that may be under way at the same time. Of turns as many may as one answer
 can ask for."""
@@ -33,7 +33,7 @@ LATE = 10
 
 
 class Answerer(Protocol):
-    """Who answers the calls of an episode."""
+    """The answerer of an episode's calls."""
 
     def __call__(self, request: ChatRequest) -> tuple[GatewayAnswer, ModelOutput]:
         """Answer a call.
@@ -41,23 +41,23 @@ class Answerer(Protocol):
         Raises:
             NoRoom: The token budgets have no room for an answer.
             Refused: The request cannot be answered.
-            EnvFailure: What the answer is taken from has failed.
-            PolicyFailure: What answers has failed.
+            EnvFailure: The environment has failed.
+            PolicyFailure: The model has failed.
         """
         ...
 
 
 class AgentEpisode:
-    """An episode between its agent and who answers its calls; thread-safe.
+    """An episode between its agent and the answerer of its calls; thread-safe.
 
     Args:
         session: The session that the agent plays in.
-        answers: Who answers.
+        answers: The answerer.
         most_calls: Calls that it may make; None: four for each turn, and 16.
 
     Attributes:
         session: The session.
-        numbers: Numbers of the answers, by which these are named.
+        numbers: Numbers of the answers, used in their ids.
     """
 
     def __init__(self, session: Session, answers: Answerer, most_calls: int | None = None) -> None:
@@ -149,10 +149,10 @@ class AgentEpisode:
 
     @contextmanager
     def _one_of_few(self, did: str, limit: int) -> Iterator[None]:
-        """Count what is under way of a kind, so that an agent holds few of the server's threads.
+        """Count concurrent requests of a kind, so that an agent holds few of the server's threads.
 
         Raises:
-            Refused: It is too many, which ends the episode.
+            Refused: There are too many, which ends the episode.
         """
         with self._lock:
             too_many = self._under_way[did] >= limit
@@ -166,9 +166,9 @@ class AgentEpisode:
                 self._under_way[did] -= 1
 
     def ended(self, status: int, words: str, reason: str = StopReason.STOPPED.value) -> Refused:
-        """End the episode for what its agent did, and return what that is answered with.
+        """End the episode because of its agent's action, and return the error for the agent.
 
-        The end waits for a turn under way, but only the first who asks for it does.
+        The end waits for a running turn, but only the first caller waits.
         """
         with self._lock:
             first, self._ends = not self._ends, True

@@ -1,4 +1,4 @@
-"""The loop of an agent in place of the trainer's own: what the phases of a run ask it for."""
+"""The loop of an agent in place of the trainer's own: its interface for the phases of a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from trainers.rollouts.trajectory import Trajectory
 __all__ = ["AgentLoop"]
 
 OUTPUT = "agent.log"
-"""File of a run's folder with what agents print."""
+"""File of a run's folder with the agents' output."""
 
 
 class AgentLoop:
@@ -70,7 +70,7 @@ class AgentLoop:
         return encode_calls(demonstrations, chat)
 
     def output_to(self, folder: Path) -> AbstractContextManager[None]:
-        """Write what agents print to a file of the run's folder instead of the screen."""
+        """Write agents' output to a file of the run's folder instead of the screen."""
         return agent_output_to(folder / OUTPUT)
 
     def output_note(self, folder: Path) -> str:

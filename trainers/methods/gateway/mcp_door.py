@@ -19,7 +19,7 @@ __all__ = ["answer_message"]
 
 
 def answer_message(episode: AgentEpisode, message: Mapping[str, Any]) -> json_rpc.Message | None:
-    """Answer a message of an agent; None if it is none that is answered.
+    """Answer a message of an agent; None if it requires no answer.
 
     Args:
         episode: The agent's episode.
@@ -41,7 +41,7 @@ def answer_message(episode: AgentEpisode, message: Mapping[str, Any]) -> json_rp
 
 
 def _call(episode: AgentEpisode, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Take a turn; what is wrong with a call of a tool the environment says."""
+    """Take a turn; the environment explains errors in the call."""
     name = params.get("name")
     if not isinstance(name, str):
         raise json_rpc.InvalidParams(f"expected the name of a tool, got {name!r:.80}")

@@ -21,13 +21,13 @@ class PolicyAnswers:
     """Answers calls, and takes them down."""
 
     log: CallLog
-    """What the episode has asked."""
+    """The calls of the episode."""
     session: Session
     """The session of its agent."""
     chat: TurnTokenizer
     """Turn tokenizer of the policy."""
     complete: Callable[[LoggedCall], tuple[Completion, int]]
-    """Returns what is sampled for a call, and the version of the weights that did it."""
+    """Returns the sample for a call, and the version of the weights that drew it."""
 
     def __call__(self, request: ChatRequest) -> tuple[GatewayAnswer, ModelOutput]:
         """Answer a call.

@@ -17,7 +17,7 @@ from trainers.methods.gateway.chat_request import ChatRequest, read_limit, read_
 __all__ = ["read_responses_request", "response"]
 
 KEPT = ("previous_response_id", "conversation", "prompt")
-"""Fields that name what a server has kept."""
+"""Fields that refer to state stored on the server."""
 OURS = re.compile(r"msg_([0-9]+)|(?:call|fc)_([0-9]+)_[0-9]+")
 """Ids of the items of our answers, with the number of the answer."""
 
@@ -26,7 +26,7 @@ def read_responses_request(body: Mapping[str, Any]) -> ChatRequest:
     """Read the body of a request to the responses API.
 
     Raises:
-        Refused: It asks for what is not given here, or its input is none.
+        Refused: It requests an unsupported feature, or its input is invalid.
     """
     if named := [name for name in KEPT if body.get(name) is not None]:
         raise Refused(400, f"expected the whole conversation as input, got {named[0]}")
@@ -111,7 +111,7 @@ def _number(item: Mapping[str, Any]) -> str | None:
 
 
 def _tool(tool: object) -> object:
-    """Return a tool as chat completions describe it; what is no function stays what it is."""
+    """Return a tool in the form of chat completions; other types stay as they are."""
     if not isinstance(tool, Mapping) or tool.get("type") != "function":
         return tool
     return {"function": {name: value for name, value in tool.items() if name != "type"}}

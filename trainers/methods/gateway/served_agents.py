@@ -26,7 +26,7 @@ __all__ = ["agent_maker"]
 
 
 class LoadedModel(Protocol):
-    """What an agent needs of a `trainers.policies.model_policy.ModelPlayer`."""
+    """The part of a `trainers.policies.model_policy.ModelPlayer` that an agent needs."""
 
     engine: Any
     """Generates."""
@@ -36,12 +36,12 @@ class LoadedModel(Protocol):
     """Token budgets."""
 
     def described(self) -> dict[str, Any]:
-        """Return what identifies the policies."""
+        """Return the identity of the policies."""
 
 
 @dataclass(frozen=True)
 class ServedAgent:
-    """An agent whose calls a model answers, by the seed that it was loaded with."""
+    """An agent whose calls a model answers, with the seed given at loading."""
 
     agent: Agent
     """The agent."""
@@ -50,7 +50,7 @@ class ServedAgent:
     server: GatewayServer
     """The endpoint."""
     seed: int
-    """Seed of what is drawn."""
+    """Seed of the samples."""
     calls: int | None
     """Calls that it may make in an episode; None: four for each turn, and 16."""
     any_grammar = True
@@ -64,7 +64,7 @@ class ServedAgent:
         def complete(call: LoggedCall) -> tuple[Completion, int]:
             try:
                 key = keys.pop()
-            except IndexError:  # calls at once have keys of their own
+            except IndexError:  # concurrent calls have distinct keys
                 key = player.engine.take_key()
             try:
                 out = player.engine.complete(key, call.prompt, call.max_tokens, call.seed)
@@ -85,12 +85,12 @@ class ServedAgent:
             opened.callback(shut)
             self.server.open(address, AgentEpisode(session, answers, self.calls))
             returned = self.agent(session)
-            # An async agent has not begun yet: whoever awaits it shuts the endpoint.
+            # An async agent has not begun yet: the awaiting code closes the endpoint.
             return _within(opened.pop_all(), returned) if iscoroutine(returned) else returned
 
 
 async def _within(opened: ExitStack, coroutine: Coroutine[Any, Any, object]) -> object:
-    """Await a coroutine, and close what it needs."""
+    """Await a coroutine, then close its resources."""
     with opened:
         return await coroutine
 
@@ -110,7 +110,7 @@ def agent_maker(
         name: Name of the policy.
         player: The model.
         env: The environment that will be played.
-        seed: Seed of what is drawn.
+        seed: Seed of the samples.
         agent: ``MODULE:FUNCTION`` of one session.
         command: A command in its place.
         calls: Calls that it may make in an episode; None: four for each turn, and 16.
@@ -122,7 +122,7 @@ def agent_maker(
     facts: dict[str, Any] = {**player.described(), "agent": agent or command}
     if not isinstance(loaded_agent, CommandAgent):
         facts["agent_sha256"] = source_sha256(loaded_agent)
-    facts.pop("prompt", None)  # the agent words what the model reads
+    facts.pop("prompt", None)  # the agent writes the model's prompts
 
     def release() -> None:
         server.close()

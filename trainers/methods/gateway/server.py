@@ -61,9 +61,9 @@ STOP_SECONDS = 30.0
 
 
 class GatewayServer:
-    """Answer the agents of all episodes that are open.
+    """Answer the agents of all open episodes.
 
-    It runs in a thread of its own from the first episode on.
+    It runs in a separate thread from the first episode on.
     """
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class GatewayServer:
     def _guarded(
         self, answer: Callable[[AgentEpisode, Mapping[str, Any]], Response]
     ) -> Callable[[Request], Any]:
-        """Return what answers a request of an open episode."""
+        """Return the handler for a request of an open episode."""
 
         async def respond(request: Request) -> Response:
             try:
@@ -159,7 +159,7 @@ class GatewayServer:
             episode = self._episode(request)
             if episode is None:
                 return _refusal(Refused(401, "expected the token of an episode under way"))
-            # What ends an episode waits for its turn under way: here it would hold all others.
+            # Ending an episode waits for its running turn, which here would block all others.
             in_thread = partial(asyncio.get_running_loop().run_in_executor, self._pool)
             try:
                 body = await read_body(request, LARGEST)
@@ -181,7 +181,7 @@ class GatewayServer:
         return respond
 
     def _episode(self, request: Request) -> AgentEpisode | None:
-        """Return the episode whose token a request brings; None if there is none."""
+        """Return the episode of a request's token; None if there is none."""
         # Found by its hash: how long that takes tells nothing of another token.
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         return self._episodes.get(token.strip()) if kind.lower() == "bearer" else None
@@ -213,7 +213,7 @@ async def _events(parts: Iterator[dict[str, Any]]) -> AsyncIterator[str]:
 
 
 def _refusal(problem: Refused) -> Response:
-    """Say what is wrong, in the form that clients of OpenAI read."""
+    """Return an error in OpenAI's format."""
     kind = "invalid_request_error" if problem.status < 500 else "server_error"
     return answer_json(
         problem.status, {"error": {"message": str(problem), "type": kind, "code": None}}
@@ -221,17 +221,17 @@ def _refusal(problem: Refused) -> Response:
 
 
 def call_directly(host: str) -> None:
-    """Keep the proxies of the environment from calls to a host, of this process and its children.
+    """Exempt a host from the environment's proxies, in this process and its children.
 
-    Clients of models obey ``HTTP_PROXY``. A proxy elsewhere cannot reach this machine's loopback,
-    and would be told the tokens of episodes.
+    Clients of models obey ``HTTP_PROXY``. A remote proxy cannot reach this machine's loopback, and
+    would learn the tokens of episodes.
 
     Args:
         host: The host, as it is called.
     """
     if not {"http", "all"} & getproxies_environment().keys():
         return
-    # Some clients read the one name and some the other, and let it win.
+    # Clients differ in which of the two names they read.
     names = ("no_proxy", "NO_PROXY")
     default = next(filter(None, map(os.environ.get, names)), "")
     for name in names:

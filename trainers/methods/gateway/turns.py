@@ -24,10 +24,10 @@ __all__ = ["fill", "owners", "shared"]
 def fill(
     trajectory: Trajectory, session: Session, calls: Sequence[LoggedCall], chat: TurnTokenizer
 ) -> None:
-    """Write what an agent's episode came to into its trajectory.
+    """Write the outcome of an agent's episode into its trajectory.
 
     Args:
-        trajectory: That of the episode, as it began.
+        trajectory: The trajectory of the episode, as at its start.
         session: The session, which is over.
         calls: The calls that were answered, in their order.
         chat: Turn tokenizer of the policy.
@@ -43,15 +43,15 @@ def fill(
 
 
 def owners(answered_at: Sequence[int], turns: int) -> list[list[int]]:
-    """Say which turns of an episode follow from which call.
+    """Assign the turns of an episode to its calls.
 
     Args:
         answered_at: Moments of the episode when each call was answered.
         turns: Turns of the episode; turn k leads to moment k + 1.
 
     Returns:
-        For each call the turns that the agent took after it and before the next answer. What it did
-        before it asked anything belongs to the first.
+        For each call the turns that the agent took after it and before the next answer. Turns
+        before the first call belong to it.
     """
     owned: list[list[int]] = [[] for _ in answered_at]
     for turn in range(turns if owned else 0):

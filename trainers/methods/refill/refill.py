@@ -33,7 +33,7 @@ class Refill(RolloutPart):
         group_size: Episodes of a group, G.
         limit: Maximum groups played per group of the step, at least 1.
         seed: Environment seed of the members of a group, by its id.
-        trains: Tells whether a finished group has a learning signal.
+        trains: Returns whether a finished group has a learning signal.
 
     Attributes:
         replaced: Episodes of the groups left out of the batch, once it has been chosen.

@@ -1,4 +1,4 @@
-"""What refill does in a step: it replaces groups of the plan while they are played."""
+"""Refill as a part of the step: it replaces groups of the plan while they are played."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class ReplacedGroups(StepPart):
         self._runner: RolloutRunner
 
     def use_runner(self, runner: RolloutRunner, weights: EngineWeights) -> None:
-        """Take what plays the episodes."""
+        """Take the runner of the episodes."""
         self._runner = runner
 
     def rollout_parts(self, plan: StepPlan) -> Sequence[Refill]:
-        """Return what replaces groups of a step.
+        """Return the refill of a step's groups.
 
         Raises:
             ConfigurationError: The task source has no further tasks.
@@ -62,5 +62,5 @@ class ReplacedGroups(StepPart):
 
 
 def refill_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
-    """Return what makes the part; the preset is all that it reads."""
+    """Return the maker of the part, which depends only on the preset."""
     return ReplacedGroups

@@ -32,7 +32,7 @@ def play_in_rounds(
 
     Args:
         runner: Plays the episodes.
-        plan: What is played.
+        plan: The plan of the step.
         refill: The part of the plan that replaces groups.
         rank: Index of the process.
         world: Number of processes.

@@ -1,4 +1,4 @@
-"""The credit of a reward model: what it finds a turn worth (iStar, arXiv 2509.19199)."""
+"""The credit of a reward model: its reward for a turn (iStar, arXiv 2509.19199)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Implicit:
     """
 
     needs: ClassVar[tuple[Need, ...]] = (PRM,)
-    """What a run has to have."""
+    """Requirements of a run."""
     beta: float = 0.05
     """Scale of the log-ratio."""
     name: str = "logp_prm"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _memory(run: ResolvedRun, shape: ModelShape, training: TrainingSetup) -> MethodMemory:
-    """Return what a reward model takes: a base below adapters is shared unless it is divided."""
+    """Return the memory of a reward model: a base below adapters is shared unless sharded."""
     size = training.further_model(shape, base=training.weights_sharded)
     advice = "adapters (--lora.r), or a preset without a reward model"
     return MethodMemory("reward_model", size, advice)

@@ -41,7 +41,7 @@ def preferred_pairs(
 
     Args:
         batch: The batch, with the environments' rewards.
-        by: What is compared.
+        by: The quantity compared.
         has_outcome: (N,) trajectories with an outcome that reflects the policy; None: all.
     """
     if by == "success":

@@ -1,4 +1,4 @@
-"""What the result of a run says of its reward model."""
+"""The reward model's entry in the result of a run."""
 
 from __future__ import annotations
 

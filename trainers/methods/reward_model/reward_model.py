@@ -87,7 +87,8 @@ class RewardModel(OwnWeights):
         """Start as a copy of the policy with its adapters, before it is wrapped for training.
 
         Args:
-            context: What the trainer lends; the signal ``Implicit`` of its preset sets the scale.
+            context: Parts of the trainer that it uses; the signal ``Implicit`` of its preset sets
+                the scale.
             settings: How it learns.
 
         Raises:
@@ -179,7 +180,8 @@ class RewardModel(OwnWeights):
     def _update(self, batch: Mapping[str, Tensor], parts: Sequence[Tensor]) -> None:
         """Make one update: the gradient of L is that of ``sum_k dL/dS_i beta log pi_phi(k)``.
 
-        The slopes are those of all processes, so that rows and processes may be divided anyhow.
+        The slopes are those of all processes, so that any division into rows and processes gives
+        the same gradient.
         """
         for rows in parts:
             part = trimmed(batch, rows)
@@ -192,7 +194,7 @@ class RewardModel(OwnWeights):
 
 
 def reward_model_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
-    """Return what makes the reward model of a run, or one with default settings."""
+    """Return the maker of a run's reward model, or of one with default settings."""
     if run is None:
         return RewardModel
     section = section_of(run.config, RewardModelConfig)

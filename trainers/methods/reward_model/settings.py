@@ -1,4 +1,4 @@
-"""The section ``--reward-model.*``: the reward model of a preset, and what it changes in it."""
+"""The section ``--reward-model.*``: the reward model of a preset, and its changes of the preset."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trainers.config.schema import TrainConfig
 
 LEVELS: Mapping[str, Literal["turn", "trajectory"]] = {"turns": "turn", "episodes": "trajectory"}
-"""What ``--reward-model.pays`` names."""
+"""Values of ``--reward-model.pays``."""
 RATE = 2.0
 """Learning rate of a reward model, relative to that of the policy (arXiv 2509.19199)."""
 
@@ -87,7 +87,7 @@ def with_reward_model(preset: Preset, config: TrainConfig) -> Preset:
 
 
 def values_of_reward_model(preset: Preset) -> Mapping[str, Any]:
-    """Return what a reward model pays, by names of the section."""
+    """Return the rewards of a reward model, by names of the section."""
     for term in preset.terms:
         if isinstance(term.signal, Implicit):
             pays = next(name for name, level in LEVELS.items() if level == term.signal.level)
@@ -96,10 +96,10 @@ def values_of_reward_model(preset: Preset) -> Mapping[str, Any]:
 
 
 def _check_fits(preset: Preset) -> None:
-    """Check that a reward model reads whole episodes, and can be told from the policy that acted.
+    """Check that a reward model reads whole episodes, and differs from the acting policy.
 
     Raises:
-        ConfigurationError: A part of the preset keeps it from that.
+        ConfigurationError: A part of the preset prevents it.
     """
     why = None
     if "turn_critic" in preset.needs:
@@ -126,7 +126,7 @@ def _without(preset: Preset, reward_model: RewardModelConfig) -> Preset:
 
 
 def _changed(term: Term, reward_model: RewardModelConfig) -> Term:
-    """Return a term with what flags set, if it is the reward model's."""
+    """Return a term with the values of flags, if it is the reward model's."""
     if not isinstance(term.signal, Implicit):
         return term
     changes: dict[str, Any] = {} if reward_model.beta is None else {"beta": reward_model.beta}

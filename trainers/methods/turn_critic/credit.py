@@ -25,7 +25,7 @@ class QMinusV:
     """
 
     needs: ClassVar[tuple[Need, ...]] = (TURN_CRITIC,)
-    """What a run has to have."""
+    """Requirements of a run."""
     gamma: float = 0.95
     """Discount of a turn in the critic's targets."""
     tau: float = 0.1
@@ -54,7 +54,7 @@ class TurnPreference(Preference):
     """
 
     needs: ClassVar[tuple[Need, ...]] = (TURN_CRITIC, REFERENCE)
-    """What a run has to have."""
+    """Requirements of a run."""
     critic_beta: float = 0.1
     """Inverse temperature of the critic's preference between episodes of a task."""
     candidates: int = 16

@@ -29,10 +29,10 @@ def make_turn_critic(
     settings: TurnCriticSettings | None = None,
     plan: Callable[[Trajectory], str] | None = None,
 ) -> TurnCritic:
-    """Make the critic of turns whose judgement a signal of the preset reads.
+    """Make the critic of turns that a signal of the preset reads.
 
     Args:
-        context: What the trainer lends.
+        context: Parts of the trainer that it uses.
         settings: How the critic learns; None: the defaults.
         plan: Returns the expert's plan for the task of an episode, for a critic that sees it.
 
@@ -52,7 +52,7 @@ def make_turn_critic(
 
 
 def turn_critic_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
-    """Return what makes the critic of turns of a run, or one with default settings."""
+    """Return the maker of a run's critic of turns, or of one with default settings."""
     if run is None:
         return make_turn_critic
     section = section_of(run.config, TurnCriticConfig)

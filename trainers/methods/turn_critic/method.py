@@ -27,7 +27,7 @@ ADVICE = "a lower --rl.groups or --rl.turn-tokens"
 
 
 def _memory(run: ResolvedRun, shape: ModelShape, training: TrainingSetup) -> MethodMemory:
-    """Return what a critic of turns takes: a model, and a copy that follows it."""
+    """Return the memory of a critic of turns: a model, and a copy that follows it."""
     copy = training.further_model(shape, learns=False)
     return MethodMemory("critic", training.further_model(shape) + copy, ADVICE)
 

@@ -72,7 +72,7 @@ class OffPolicyCritic(TurnCritic):
     """Q and V of turns, with their replay.
 
     Args:
-        context: What the trainer lends.
+        context: Parts of the trainer that it uses.
         settings: How it learns.
         signal: Discount, rate of the target networks, and sizes.
     """
@@ -188,7 +188,7 @@ class OffPolicyCritic(TurnCritic):
     def _targets(
         self, turns: Sequence[PlayedTurn], policy_actions: Sequence[Sequence[int]]
     ) -> Mapping[str, Tensor]:
-        """Return what both heads (n, 2) of Q and of V should say, by the slow copies."""
+        """Return the targets of both heads (n, 2) of Q and of V, from the slow copies."""
         device = self._accelerator.device
         rewards = torch.tensor([turn.reward for turn in turns], device=device)[:, None]
         q = rewards.expand(-1, 2).clone()
@@ -262,7 +262,7 @@ class OffPolicyCritic(TurnCritic):
         return 1.0 - float((np.array(returns) - foreseen).var()) / spread if spread else 0.0
 
     def _returns(self, episode: PlayedEpisode) -> list[float]:
-        """Return what was paid from each turn on, discounted."""
+        """Return the discounted return from each turn on."""
         later = accumulate(
             reversed(episode.rewards), lambda value, reward: reward + self._signal.gamma * value
         )

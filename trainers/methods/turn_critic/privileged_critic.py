@@ -48,7 +48,7 @@ PLAN_TOKENS = 256
 
 @dataclass(frozen=True)
 class _Texts:
-    """Rows to be scored, with what their tokens belong to."""
+    """Rows to score, with the owners of their tokens."""
 
     batch: Mapping[str, Tensor]
     """Rows under TRL's names, with ``turn_shares`` (B, T): 1 / L of the turn of each token."""
@@ -62,7 +62,7 @@ class PrivilegedCritic(TurnCritic):
     """Advantages of turns by a critic that sees the expert's plan.
 
     Args:
-        context: What the trainer lends.
+        context: Parts of the trainer that it uses.
         settings: How it learns.
         signal: How pairs are made, and the temperature of the critic's own.
         plan: Returns the expert's plan for the task of an episode.
@@ -210,7 +210,7 @@ class PrivilegedCritic(TurnCritic):
         return rows, [len(turn.ids) for turn in episode.turns]
 
     def _plan_of(self, episode: Trajectory) -> list[int]:
-        """Return the tokens of what the critic alone reads."""
+        """Return the tokens of the text for the critic alone."""
         text = PLAN.format(self._plan(episode))
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
         return ids[:PLAN_TOKENS]

@@ -1,4 +1,4 @@
-"""The section ``--turn-critic.*``: the critic of turns of a preset, and what it changes in it."""
+"""The section ``--turn-critic.*``: the critic of turns of a preset, and its changes of it."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def check_turn_critic(preset: Preset, config: TrainConfig, without_expert: Seque
 
 
 def _changed(term: Term, critic: TurnCriticConfig, preset: str) -> Term:
-    """Return a term with what flags set, if its signal reads a critic of turns."""
+    """Return a term with the values of flags, if its signal reads a critic of turns."""
     signal = term.signal
     if not isinstance(signal, QMinusV | TurnPreference):
         return term

@@ -123,7 +123,7 @@ class TurnCritic(OwnWeights):
 
 
 def act_with(runner: RolloutRunner, sampling: Sampling) -> Act:
-    """Return what samples actions as an episode's turns are sampled."""
+    """Return a function that samples actions as an episode's turns are sampled."""
     budget, drawn = runner.budget, replace(sampling, stop_ids=runner.chat.stop_ids)
     drawn = replace(drawn, max_tokens=budget.turn_tokens)
 
@@ -135,7 +135,7 @@ def act_with(runner: RolloutRunner, sampling: Sampling) -> Act:
 
 
 def imagined(group: int, state: Sequence[int], action: Completion, reward: float) -> Trajectory:
-    """Return an action that nobody carries out as a trajectory of one turn."""
+    """Return an action that is scored but not executed, as a trajectory of one turn."""
     turn = SampledTurn(
         list(state), action.ids, action.logprobs, fresh=True, stopped=action.stopped,
         reward=reward, reward_terms={"critic": reward}, prompt_tokens=len(state),

@@ -1,7 +1,7 @@
 """The replay of earlier turns for off-policy learning: inputs, actions and rewards.
 
-An episode keeps its rows of tokens, and of each turn where in them its action stands. The prompt of
-a turn is what its row holds before the action, so that nothing is kept twice.
+An episode stores its rows of tokens, and for each turn the place of its action in them. The prompt
+of a turn is the part of its row before the action, so that nothing is stored twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PlayedTurn(NamedTuple):
     action: list[int]
     """Tokens that it wrote."""
     reward: float
-    """What the turn was paid."""
+    """Reward of the turn."""
     after: list[int] | None
     """Tokens that it read next; None: the episode ended."""
 
@@ -76,8 +76,8 @@ class TurnReplay:
     """The turns of the last episodes, as many as fit.
 
     Args:
-        capacity: Most turns; where a new episode would exceed it the oldest ones go, whole. An
-            episode that is longer by itself is not kept.
+        capacity: Most turns; where a new episode would exceed it the oldest ones go, whole. A
+            single episode that is longer is not kept.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -120,7 +120,7 @@ class TurnReplay:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what ``state_dict`` returned."""
+        """Restore the state from ``state_dict``."""
         self._episodes.clear()
         self._turns = 0
         parts = zip(state["rows"], state["spans"], state["rewards"], strict=True)
