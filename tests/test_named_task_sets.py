@@ -134,7 +134,7 @@ def test_list_shows_the_sets(capsys: pytest.CaptureFixture[str]) -> None:
     assert row["env_kwargs"] == dict(resolve("webshop:easy").kwargs)
 
 
-def test_eval_says_what_it_played_and_what_the_trainer_would(
+def test_eval_prints_its_settings_and_the_trainers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = run(capsys, "eval", "textcraft", "--no-scale")[1]

@@ -73,7 +73,7 @@ TOLD = ("*.md", ".ci/*", "agentgym/**/*", "trainers/**/*", "benchmarks/**/*", "n
 
 
 @pytest.mark.slow
-def test_nobody_is_told_to_install_a_name_that_is_not_ours() -> None:
+def test_no_page_recommends_to_install_a_foreign_name() -> None:
     files = {path for pattern in TOLD for path in ROOT.glob(pattern) if path.is_file()}
     texts = {path: path.read_text("utf-8", errors="replace") for path in files}
     assert len(texts) > 300 and ROOT / "README.md" in texts

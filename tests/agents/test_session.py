@@ -327,7 +327,7 @@ def test_an_agent_that_returns_at_once_has_an_episode_without_turns() -> None:
     assert moments[-1].over and moments[-1].failure is None
 
 
-def test_whoever_waits_can_end_the_episode() -> None:
+def test_a_waiting_caller_can_end_the_episode() -> None:
     answers: list[str] = []
 
     def agent(session: Session) -> None:

@@ -23,7 +23,7 @@ def play(env: TextEnv, index: int, *actions: str) -> dict[str, Any]:
     return info
 
 
-def test_who_searches_for_all_that_is_asked_and_buys_the_first_hit_is_right(env: TextEnv) -> None:
+def test_a_complete_query_makes_the_first_hit_right(env: TextEnv) -> None:
     for index in range(20):
         _, info = env.reset(options={"split": "test", "index": index})
         (search,) = info["admissible_actions"]

@@ -46,7 +46,7 @@ def test_no_arguments_say_what_to_do_next(capsys: Any) -> None:
             parse(words[1:])  # each step is a command that exists
 
 
-def test_doctor_says_what_can_be_done_and_what_brings_the_rest(capsys: Any, bare: None) -> None:
+def test_doctor_lists_abilities_and_how_to_get_the_missing_ones(capsys: Any, bare: None) -> None:
     checks = json.loads(lines(capsys, "doctor", "--json")[1])
     by_name = {
         check["name"]: check for check in checks if check["group"] in ("environment", "engine")
@@ -63,7 +63,9 @@ def test_doctor_says_what_can_be_done_and_what_brings_the_rest(capsys: Any, bare
     assert "expected Linux" in out
 
 
-def test_doctor_knows_who_needs_a_sandbox(capsys: Any, bare: None, monkeypatch: Any) -> None:
+def test_doctor_knows_which_families_need_a_sandbox(
+    capsys: Any, bare: None, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(abilities, "find_spec", lambda name: ModuleSpec(name, None))
     checks = json.loads(lines(capsys, "doctor", "--json")[1])
     lacking = {

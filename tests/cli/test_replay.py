@@ -49,7 +49,7 @@ def remove_task(episode: Episode) -> Episode:
     return replace(episode, options={"task_id": "toy/none"})
 
 
-def test_it_counts_what_became_of_every_episode(capsys: Any, path: Path, good: Episode) -> None:
+def test_it_counts_the_outcome_of_every_episode(capsys: Any, path: Path, good: Episode) -> None:
     own_hook = recorded(gymnasium.make(TOY_ID, reward_hooks=[OwnHook()]), 3)
     unbegun = replace(good, stop_reason="error", start=replace(good.start, state_key=""), turns=())
     write(path, good, changed(good), remove_task(good), own_hook, unbegun, remove_task(good), good)

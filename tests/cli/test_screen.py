@@ -37,7 +37,7 @@ def test_a_terminal_gets_frames_and_a_pipe_gets_lines():
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_person_who_plays_planner_and_workers_is_told_which(terminal):
+def test_a_person_sees_whether_planner_or_worker_plays(terminal):
     text = render_play(["delegate press \x1b[2J red", "report done"], terminal=terminal, workers=3)
     headings = [line for line in text.splitlines() if "turn" in line and " of 8" in line]
     assert [headings[at].count("planner") for at in (0, 1, 2)] == [1, 0, 1]

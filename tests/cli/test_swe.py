@@ -34,7 +34,7 @@ def library(tmp_path):
 
 @pytest.mark.slow
 @needs_box
-def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_path):
+def test_build_prints_its_outcome_and_the_next_step(capsys, library, tmp_path):
     output = tmp_path / "out"
     argv = ("swe", "build", str(library), "--out", str(output), "--num-tasks", "2")
     code, out, err = run(capsys, *argv)

@@ -130,7 +130,7 @@ def test_prefetch_without_a_daemon(capsys, tmp_path, monkeypatch):
         assert code == 0 and "/own/first:" in out and "2 image(s) in" in out
 
 
-def test_prefetch_goes_on_past_an_image_that_nobody_holds(capsys, tmp_path, hub):
+def test_prefetch_continues_after_an_unavailable_image(capsys, tmp_path, hub):
     source = rows(tmp_path, *hold_images(hub, "first", "no-second", "third"))
     code, out, _ = run(capsys, "swe", "prefetch", "--data", source)
     assert code == 1

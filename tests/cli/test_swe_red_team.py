@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_box
-def test_nobody_wins(capsys, folder, tmp_path):
+def test_no_exploit_wins(capsys, folder, tmp_path):
     out = tmp_path / "rows.jsonl"
     only = ("hooks/conftest-in-the-root", "exits/exit-at-import")
     argv = ("swe", "red-team", str(folder), "--num-tasks", "1", "--out", str(out), "--only", *only)
@@ -58,7 +58,7 @@ def test_nobody_wins(capsys, folder, tmp_path):
 
 
 @needs_box
-def test_who_wins_is_named_and_fails_the_command(capsys, folder, tmp_path):
+def test_a_winning_exploit_is_named_and_fails_the_command(capsys, folder, tmp_path):
     exploit = tmp_path / "own" / "kind" / "repair.toml"
     exploit.parent.mkdir(parents=True)
     sound = (folder / "repositories" / "prices" / "prices" / "__init__.py").read_text()

@@ -207,7 +207,7 @@ def test_files_and_folders_travel_both_ways(
     assert (tmp_path / "solve.sh").read_text() == "#!/bin/sh\necho ran\n"
 
 
-def test_a_command_that_nobody_waits_for_ends_and_files_stay(
+def test_an_abandoned_command_ends_and_its_files_stay(
     environment: NamespaceEnvironment,
 ) -> None:
     async def cancelled() -> None:

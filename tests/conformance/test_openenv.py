@@ -268,7 +268,7 @@ def test_an_idle_session_is_closed() -> None:
             client.step({"text": "press red"})
 
 
-def test_who_has_no_token_does_nothing() -> None:
+def test_without_the_token_nothing_is_possible() -> None:
     with served(ToyEnv, TOKEN) as url:
         for bad_input in ("", "another"):
             with pytest.raises(Exception, match="403"):

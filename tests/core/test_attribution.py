@@ -103,7 +103,7 @@ def test_an_action_that_is_refused_need_not_be_refused_twice() -> None:
     assert "no" in judged(ActionFailed("no"), Lock({}), ["good"], repeat=lambda: None)
 
 
-def test_with_nothing_to_try_nobody_is_blamed() -> None:
+def test_without_actions_to_compare_the_environment_is_at_fault() -> None:
     with pytest.raises(EnvFailure, match="KeyError"):
         judged(KeyError("?"), Lock({}), [], known_good=False)
 

@@ -206,7 +206,7 @@ def test_a_fork_goes_on_with_the_same_worker():
         ToyEnv(worker_turns=4).restore(state)
 
 
-def test_a_policy_is_told_who_it_is_so_that_each_agent_reads_its_own_messages():
+def test_a_policy_gets_its_agents_own_messages():
     env = ToyEnv(worker_turns=3, horizon=4)
     actions = iter(["delegate go", "press red", "report done", "press red"])
 

@@ -114,7 +114,7 @@ def test_an_info_of_which_nothing_was_read_is_written_as_json_in_full() -> None:
         assert json.loads(text) == info.copy() and len(info) > 10
 
 
-def test_nothing_is_hashed_for_who_reads_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_hashed_unless_a_key_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     states: list[str] = []
 
     def hashed(state: str) -> str:

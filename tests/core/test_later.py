@@ -97,7 +97,7 @@ def play(env: Any) -> tuple[list[Any], int]:
     return steps, len(steps)
 
 
-def test_facts_that_nobody_reads_are_not_made() -> None:
+def test_unread_facts_are_not_computed() -> None:
     play(LateToy())
     assert MADE == {}
 
@@ -137,7 +137,7 @@ def test_what_a_hook_may_read_is_made_once_a_state(
     assert steps == play(plain_toy)[0]
 
 
-def test_a_state_is_asked_about_once_by_whoever_asks() -> None:
+def test_a_state_is_computed_once_for_all_readers() -> None:
     env = LateToy(expose_oracle=True)
     info = env.reset(seed=2)[1]
     for _ in range(2):

@@ -272,7 +272,7 @@ class Talker(Safe):
         return Outcome("?" * 40_000, terminated=True)
 
 
-def test_whoever_begins_anew_reads_the_whole_beginning():
+def test_a_new_try_shows_the_whole_opening():
     env = Talker(tries=2, notes=100, horizon=40)
     opening, _ = env.reset(seed=1)
     walk(env, *[f"note {'x' * 990} {i}" for i in range(30)])

@@ -62,7 +62,7 @@ def test_it_takes_the_direct_expert_s_way_in_some_tasks_with_checks(name: str) -
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_it_goes_on_from_where_somebody_else_has_led_it(name: str) -> None:
+def test_it_continues_from_a_state_reached_by_another_policy(name: str) -> None:
     """Here: after a random action, whichever turn it was."""
     env = make(name, "hesitant", horizon=90)
     for index in range(TASKS // 3):

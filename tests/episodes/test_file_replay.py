@@ -19,7 +19,7 @@ from tests.raising import RAISING_ID, faulty_method
 __all__ = ["good", "path"]  # fixtures
 
 
-def test_what_became_of_every_episode(path: Path, good: Episode) -> None:
+def test_the_outcome_of_every_episode(path: Path, good: Episode) -> None:
     write(path, good, changed(good), remove_task(good), good)
     with path.open("a") as file:
         file.write(good.to_line()[:99])

@@ -111,7 +111,7 @@ def test_tasks_of_other_episodes_go_on() -> None:
     assert results == ["done"]
 
 
-def test_a_failing_task_that_was_left_is_nobody_s_news(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_abandoned_task_that_fails_is_not_reported(caplog: pytest.LogCaptureFixture) -> None:
     async def leave_one() -> None:
         async def fail() -> None:
             try:

@@ -212,7 +212,7 @@ def test_the_real_shop_is_played_as_its_client_does() -> None:
     local.close()
 
 
-def test_nobody_guesses_the_number_of_another() -> None:
+def test_session_numbers_cannot_be_guessed() -> None:
     """Numbers near one that a client knows, and those from 0 on, lead nowhere."""
     with served(ToyEnv, "toy") as url:
         client, other = ObjectClient(url, {"game": None}), ObjectClient(url, {"game": None})

@@ -259,7 +259,7 @@ def test_no_page_of_another_site_plays_where_no_token_is_asked_for() -> None:
             assert len(envs) == opened, origin
 
 
-def test_who_has_no_token_does_nothing() -> None:
+def test_without_the_token_nothing_is_possible() -> None:
     with served(ToyEnv, TOKEN) as (url, envs):
         for bad_input in ("", "another"):
             with pytest.raises(HTTPError, match="401") as caught:
@@ -285,7 +285,7 @@ def test_servers_that_cannot_be(options: dict[str, Any], words: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org"])
-def test_who_opens_a_server_to_other_machines_is_told(host: str) -> None:
+def test_opening_a_server_to_other_machines_prints_a_warning(host: str) -> None:
     warning = warning_of(host, "play here")
     text = f"warning: host {host} lets every machine that reaches this one and knows the token play"
     assert warning.startswith(text) == (host in ("0.0.0.0", "example.org")) == bool(warning)

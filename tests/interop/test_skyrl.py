@@ -71,9 +71,7 @@ def test_skyrl_gym_makes_it() -> None:
         assert not env.step("nonsense")["done"]
 
 
-def test_a_row_that_somebody_else_made_acts_on_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_foreign_row_has_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with hostile_place(tmp_path / "download", monkeypatch) as place:
         rows = [{"env": name, "task_id": "x"} for name in place.environments().values()]
         rows += [

@@ -40,7 +40,7 @@ def write(folder: Path, passages: list[Passage]) -> PassageStore:
 
 @settings(max_examples=60, deadline=None)
 @given(passages=st.lists(st.builds(Passage, ANY_TEXT, ANY_TEXT, ANY_TEXT), max_size=8))
-def test_what_is_read_is_what_was_written(
+def test_written_data_is_read_back(
     passages: list[Passage], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     store = write(tmp_path_factory.mktemp("store"), passages)

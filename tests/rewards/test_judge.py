@@ -151,7 +151,7 @@ def test_a_wrapper_judges_likewise(serve: Serve) -> None:
     assert [turn["verdicts"]["judge"]["calls"] for turn in inside] == [0, 0, 0]
 
 
-def test_without_hooks_nobody_is_asked(serve: Serve) -> None:
+def test_without_hooks_the_judge_is_not_asked(serve: Serve) -> None:
     server = serve(judging(even))
     for env in (ToyEnv(reward_hooks=[judge(server)]), ShapedReward(ToyEnv(), [judge(server)])):
         env.reset(seed=0, options={"reward_hooks": False})

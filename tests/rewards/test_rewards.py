@@ -292,7 +292,7 @@ def written_hooks(draw) -> tuple[str, TurnReward]:
 
 @settings(deadline=None)
 @given(st.lists(written_hooks(), unique_by=lambda pair: pair[1].name))
-def test_what_is_written_is_what_is_made(pairs):
+def test_written_hooks_make_equal_hooks(pairs):
     assert parse_hooks([text for text, _ in pairs]) == [hook for _, hook in pairs]
 
 

@@ -65,7 +65,7 @@ def test_a_command_that_takes_too_long_is_killed_alone(box: Sandbox) -> None:
     assert box.exec("echo on").text == "on\n"
 
 
-def test_what_services_print_is_nobodys_output_and_stops_nobody(box: Sandbox) -> None:
+def test_output_of_services_is_not_shown_and_does_not_block(box: Sandbox) -> None:
     box.exec("(while :; do printf '%1000s' x; done) &")
     assert [box.exec("sleep 0.1; echo on").text for _ in range(3)] == ["on\n"] * 3
     box.exec(PRINT)

@@ -73,7 +73,7 @@ def test_an_image_is_read_in_every_form(store: ImageStore, tmp_path: Path, form:
     assert store.find("docker.io/a/b:1") == image and store.find("a/b") is None
 
 
-def test_what_is_no_image_is_refused_with_what_it_is(store: ImageStore, tmp_path: Path) -> None:
+def test_a_reference_that_is_no_image_is_refused_by_name(store: ImageStore, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("no archive")
     packed = tmp_path / "saved.tar.gz"

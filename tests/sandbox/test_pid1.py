@@ -83,7 +83,7 @@ def test_what_a_command_inherits(old: bool, tmp_path: Path) -> None:
         server.wait(60)
 
 
-def test_it_ends_when_nobody_is_there() -> None:
+def test_it_ends_without_clients() -> None:
     command = [sys.executable, "-I", "-S", pid1.__file__]
     process = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     assert (process.returncode, process.stdout, process.stderr) == (0, b"", b"")

@@ -105,7 +105,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server() -> Iterator[tuple[str, LeasedBoxes]]:
-    with served(most=3) as (url, boxes):
+    with served(max_boxes=3) as (url, boxes):
         yield url, boxes
 
 
@@ -155,7 +155,7 @@ def broken_after(real: Any, breaks: Sequence[int]) -> Any:
 
 @pytest.mark.parametrize("path", ["/boxes", "/trees", "/leases", f"/boxes/{'a' * 32}/exec"])
 @pytest.mark.parametrize("token", ["", "another", TOKEN[:-1], TOKEN + "x", "\u00e4"])
-def test_nobody_without_the_token_gets_in(
+def test_requests_without_the_token_are_refused(
     server: tuple[str, LeasedBoxes], path: str, token: str
 ) -> None:
     status, body = post(server[0], path, encode({}), token)
@@ -305,7 +305,7 @@ def test_a_running_command_keeps_its_box() -> None:
         assert eventually(lambda: len(boxes) == 0)
 
 
-def test_closing_a_busy_box_again_and_again_stops_nobody_else(
+def test_closing_a_busy_box_repeatedly_does_not_stop_others(
     server: tuple[str, LeasedBoxes],
 ) -> None:
     busy, other = open_remote(server[0]).start(), open_remote(server[0]).start()
@@ -378,7 +378,7 @@ def test_a_tree_is_sent_once(server: tuple[str, LeasedBoxes], tree: Path) -> Non
     assert {sandbox.config.tree for sandbox in Counting.instances} == {folder}
 
 
-def test_trees_that_nobody_uses_make_room(
+def test_unused_trees_are_evicted(
     server: tuple[str, LeasedBoxes], tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agentgym.sandbox.remote.trees.MOST", 1)

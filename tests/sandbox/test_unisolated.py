@@ -66,7 +66,7 @@ def test_the_folders_of_a_killed_owner_are_removed_at_the_next_start(plain: Sand
         assert not folder.exists()
 
 
-def test_a_box_that_nobody_closed_is_closed_at_the_end(tmp_path: Path) -> None:
+def test_an_unclosed_box_is_closed_at_exit(tmp_path: Path) -> None:
     code = (
         "from agentgym.sandbox import *\n"
         "box = open_sandbox(SandboxConfig(trusted=True), 'subprocess').start()\n"

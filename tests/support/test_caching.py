@@ -208,7 +208,7 @@ print(folder)
     assert Path(process.stdout.strip()).is_relative_to(tmp_path)
 
 
-def test_a_folder_that_belongs_to_somebody_else_is_not_used(tmp_path, monkeypatch):
+def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     caching._homeless.cache_clear()
     elsewhere = tmp_path / "elsewhere"

@@ -319,7 +319,7 @@ def test_a_sampler_goes_by_the_returns_of_the_run_and_resumes_with_them(tmp_path
         ("--engine=hg", "or MODULE:NAME of your own, got hg"),
     ],
 )
-def test_what_is_not_what_it_should_be_is_refused(module_path, tmp_path, capsys, flag, words, dry):
+def test_own_parts_of_the_wrong_kind_are_refused(module_path, tmp_path, capsys, flag, words, dry):
     out = tmp_path / "run"
     assert main(toy_runs.arguments(out, flag, *dry, **QUICK)) == 2
     assert words in read_error(capsys)

@@ -88,7 +88,7 @@ def test_garbage_of_a_reset_costs_one_episode(backend: str) -> None:
     envs.close()
 
 
-def test_the_reason_says_what_was_expected_and_what_came(backend: str) -> None:
+def test_the_reason_states_expected_and_actual_value(backend: str) -> None:
     envs = TextVectorEnv.make(GarbageEnv, 1, backend=backend)
     envs.reset_slots([0])
     assert "expected step() to return (str, a finite float, bool, bool, dict), got NoneType" in (

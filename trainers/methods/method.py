@@ -1,8 +1,8 @@
-"""What a method brings to the trainer, so that no other room names it.
+"""The interface of a method, so that no other package names one.
 
 A user's method is a `Method` in a package whose entry point of the group ``agentgym.methods`` names
-it. What it holds is read to parse flags and to show help, so its module imports no torch;
-`Method.step_part` is a name for that reason.
+it. It is read to parse flags and to show help, so its module imports no torch; `Method.step_part`
+is a name for that reason.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def _none_unread(preset: Preset, config: Any) -> Collection[str]:
 
 @dataclass(frozen=True)
 class MethodMemory:
-    """What a method takes besides the policy."""
+    """The memory of a method besides the policy's."""
 
     part: str = ""
-    """What it is for; empty: for nothing of its own."""
+    """Its purpose; empty: included in another."""
     size: int = 0
     """Bytes."""
     advice: str = ""
@@ -63,12 +63,12 @@ class MethodMemory:
 
 
 class MethodResult(NamedTuple):
-    """What a method says of a run that used it."""
+    """A method's entry in the result of a run that used it."""
 
     figures: Mapping[str, Any] = MappingProxyType({})
     """Its ``Method.figures``, as far as they are known."""
     remarks: Sequence[str] = ()
-    """What a reader must know besides."""
+    """Further remarks for the reader."""
 
 
 def _no_memory(run: Any, shape: Any, training: Any) -> MethodMemory:
@@ -104,19 +104,19 @@ class Method:
     section: type | None = None
     """Dataclass of its settings; None: it has none. All of them have defaults."""
     trust: Mapping[str, Entry] = field(default_factory=dict)
-    """What each of these settings lets a file do; see `agentgym.trust.table`."""
+    """The permissions that each of these settings gives a file; see `agentgym.trust.table`."""
     extend_preset: Callable[[Preset, Any], Preset] = _keep_preset
     """Return a preset with the terms that the section adds: before the flags of ``--rl.*``, which
     then change these terms as well."""
     change_preset: Callable[[Preset, Any], Preset] = _keep_preset
-    """Return a preset with what the section changes in it, after the flags of ``--rl.*``."""
+    """Return a preset with the section's changes, applied after the flags of ``--rl.*``."""
     preset_values: Callable[[Preset], Mapping[str, Any]] = _no_values
     """Return the settings of the section that the parts of a preset stand for."""
     defaults: Callable[[Preset, Any, float], Layer] = _no_defaults
     """Return what the section leaves open: of ``(preset, config, rate)``, with the learning rate of
     the policy."""
     check: Callable[[Preset, Any, Sequence[str]], None] = _accept
-    """Refuse what does not go together: of the preset, the settings with nothing left open, and the
+    """Refuse inconsistent settings: of the preset, the settings with nothing left open, and the
     names of the environments without an expert."""
     unread: Callable[[Preset, Any], Collection[str]] = _none_unread
     """Return the settings of the section that a run does not read although it has the method."""
@@ -126,8 +126,8 @@ class Method:
     figures: Mapping[str, object] = field(default_factory=dict)
     """Its figures in ``summary.json``, with their values in runs that do not use it."""
     result: str = ""
-    """What it says of a run: ``module:function`` of the run and the records of its steps, which
-    returns a `MethodResult`; empty: nothing."""
+    """Its entry in the result of a run: ``module:function`` of the run and the records of its
+    steps, which returns a `MethodResult`; empty: nothing."""
     loop: str = ""
     """Loop of episodes that the trainer does not own: ``module:name`` of a
     `trainers.methods.episode_loop.EpisodeLoop`, made of the run; empty: the trainer's own."""
@@ -139,11 +139,11 @@ class Method:
     own_loop: bool = False
     """Whether it needs the trainer's own loop, so that no agent (``--agent``) can play."""
     step_part: str = ""
-    """What it does in a step: ``module:function`` of ``(run, policy)``, which returns the maker of
-    its `trainers.grpo.step_part.StepPart`, with default settings if both are None; the function of
-    a method without ``needs`` returns None where it does nothing. Empty: it never does."""
+    """Its part in a step: ``module:function`` of ``(run, policy)``, which returns the maker of its
+    `trainers.grpo.step_part.StepPart`, with default settings if both are None; the function of a
+    method without ``needs`` returns None if it is inactive. Empty: it has none."""
     check_start: str = ""
-    """What it checks before anything is loaded: ``module:function`` of the run; empty: nothing."""
+    """Its check before anything is loaded: ``module:function`` of the run; empty: nothing."""
     tokenizer: str = ""
     """The tokenizer that a tiny policy is made with: ``module:function`` of the run, which returns
     it or None; empty: the method needs none."""

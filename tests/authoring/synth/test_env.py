@@ -73,7 +73,7 @@ def test_luck_is_of_the_seed_and_of_the_fork() -> None:
     assert len(ends) >= 2
 
 
-def test_what_is_hidden_is_not_told_by_what_is_offered() -> None:
+def test_offered_actions_reveal_nothing_hidden() -> None:
     env = opened("accounts")
     offers: dict[str, set[tuple[str, ...]]] = {}
     refused = 0

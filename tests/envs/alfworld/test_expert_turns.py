@@ -146,7 +146,7 @@ def test_what_is_read_without_moving_counts() -> None:
     assert (game.turns_left(), game.expert_command()) == (3, "take apple 1 from countertop 1")
 
 
-def test_score_potential_and_dense_reward_go_by_the_shortest_plan_whoever_the_expert_is() -> None:
+def test_score_potential_and_dense_reward_use_the_shortest_plan_with_any_expert() -> None:
     envs = [make(difficulty="medium", reward="dense", expert=expert) for expert in EXPERTS]
     rng = random.Random(0)
     for index in range(6):

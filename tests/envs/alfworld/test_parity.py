@@ -142,7 +142,7 @@ def test_a_full_hand_that_nothing_takes_from_is_a_dead_end(duel: ModuleType) -> 
 
 
 @pytest.mark.parametrize("game", [IMPOSSIBLE, replace(TINY, id="torn", problem=TINY.problem[:99])])
-def test_a_game_that_nobody_can_play_is_counted(game: Game, duel: ModuleType) -> None:
+def test_an_unplayable_game_is_counted(game: Game, duel: ModuleType) -> None:
     with duel.Arena() as arena:
         for played_game in (game, TINY):
             arena.play(played_game)

@@ -38,7 +38,7 @@ def test_missions_rewards_and_ends_are_minigrids() -> None:
         assert comparison["steps"] > 2 and comparison["different"] == []
 
 
-def test_what_is_seen_is_what_minigrid_shows() -> None:
+def test_the_view_equals_minigrids() -> None:
     """Cell by cell as minigrid encodes them, among walls, doors and things put anywhere."""
     hidden = 0
     for index, level in enumerate((*LEVELS, "BossLevel")):
@@ -102,7 +102,9 @@ def test_what_does_nothing_says_why_and_costs_a_step() -> None:
     assert env.session.env.step_count == 3
 
 
-def test_the_bot_advises_whoever_has_left_its_plan(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_bot_advises_a_policy_that_has_left_its_plan(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     solved = 0
     for index in range(6):
         env = make(difficulty="easy", horizon=40)

@@ -119,7 +119,7 @@ def test_words_between_action_tags_that_are_no_command_say_what_is_one(questions
     assert (reward, terminated, info["action_valid"]) == (0.0, False, False)
 
 
-def test_evidence_in_a_thought_is_nobodys_lie(questions: Path) -> None:
+def test_evidence_in_a_thought_is_not_counted_as_a_lie(questions: Path) -> None:
     env = make(questions)
     env.reset(options=MAYOR)
     details = env.step("<think><information>x</information></think>")[4]["details"]

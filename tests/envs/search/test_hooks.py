@@ -93,7 +93,7 @@ def test_format_is_lost_by_one_bad_turn_or_without_an_answer(questions: Path) ->
     assert [turn["format"] for turn in turns] == [0.0, 0.0, 0.0, 0.2]
 
 
-def test_a_hit_that_the_first_observation_shows_is_nobodys_merit(questions: Path) -> None:
+def test_a_hit_in_the_first_observation_earns_nothing(questions: Path) -> None:
     env = make(questions, ["retrieval_hit"], first_search=True)
     env.reset(options={"split": "train", "index": 0})
     info = env.step("search[Who founded Wern Tools?]")[4]

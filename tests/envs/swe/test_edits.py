@@ -41,7 +41,7 @@ def test_edits_of_several_files():
 
 
 @given(FILES, FILES)
-def test_a_diff_turns_the_one_into_the_other(before, after):
+def test_a_diff_turns_old_files_into_new_ones(before, after):
     changed = apply_diff(write_diff(before, after), before.get)
     result = {**before, **changed}
     files = {path: content for path, content in result.items() if content is not None}

@@ -54,7 +54,7 @@ def test_it_is_refused_where_it_cannot_ask() -> None:
 
 
 @pytest.mark.parametrize("difficulty", ["easy", "medium", "hard"])
-def test_it_goes_on_from_where_somebody_else_has_led_it(difficulty: str) -> None:
+def test_it_continues_from_a_state_reached_by_another_policy(difficulty: str) -> None:
     env = make(difficulty=difficulty, horizon=90)
     for index in range(12):
         _, info = env.reset(options={"split": "test", "index": index})

@@ -40,7 +40,7 @@ def test_it_reads_in_its_share_of_the_tasks() -> None:
 
 
 @pytest.mark.slow
-def test_who_reads_succeeds_and_a_guess_does_by_luck() -> None:
+def test_reading_succeeds_and_guessing_only_by_luck() -> None:
     env, oracle = make(), make("oracle")
     won: dict[bool, list[bool]] = {True: [], False: []}
     for index in range(TASKS):

@@ -346,7 +346,7 @@ def test_a_person_plays_with_pages_of_lines(
         assert expected in capsys.readouterr().out
 
 
-def test_the_expert_is_asked_once_a_state_and_only_if_somebody_reads_it(
+def test_the_expert_is_asked_once_a_state_and_only_if_it_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []

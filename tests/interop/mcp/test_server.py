@@ -325,7 +325,7 @@ def test_bad_requests_are_refused(client: Client) -> None:
     assert getattr(caught.value, "code", 413) == 413
 
 
-def test_who_has_no_token_does_nothing() -> None:
+def test_without_the_token_nothing_is_possible() -> None:
     with served(toy, TOKEN) as (url, envs):
         for bad_input in ("", "another"):
             with pytest.raises(HTTPError, match="401") as caught:

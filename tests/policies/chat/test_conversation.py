@@ -261,7 +261,7 @@ def test_odd_calls_are_endured(serve, calls):
     assert len(json.dumps(server.requests[1])) < 20_000
 
 
-def test_calls_that_nobody_offered_go_back_as_text(serve):
+def test_calls_of_tools_that_were_not_offered_are_returned_as_text(serve):
     server = serve(lambda body, number: completion("So: ", tool_calls=[call("{}", "a")]))
     policy = ChatPolicy(ChatConfig("m", server.url), "")
     policy.reset("", {"tools": TOOLS})

@@ -108,7 +108,7 @@ def test_a_disk_that_fails_is_a_failure_of_the_engine(
         retriever.search(["red hat"], 1)
 
 
-def test_who_has_opened_an_index_that_is_replaced_keeps_it(tmp_path: Path) -> None:
+def test_readers_keep_an_index_that_is_replaced(tmp_path: Path) -> None:
     # In a process of its own: reading what has become shorter under a mapping would end it.
     code = (
         "import sys; from agentgym.retrieval import *\n"

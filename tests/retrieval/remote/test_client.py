@@ -134,7 +134,7 @@ def test_any_number_of_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pauses[:3] == [0.5, 1.0, 2.0] and pauses[-1] == client.LONGEST_PAUSE
 
 
-def test_nobody_listens() -> None:
+def test_no_listener_is_reported() -> None:
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{busy.getsockname()[1]}"

@@ -174,7 +174,7 @@ def test_failures_of_the_retriever(error: Exception, status: int) -> None:
         assert ask(address, None, "GET", "/health")[0] == 200
 
 
-def test_a_long_search_holds_nobody_up() -> None:
+def test_a_long_search_does_not_block_others() -> None:
     free = threading.Event()
 
     class Slow(Fixed):

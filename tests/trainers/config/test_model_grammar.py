@@ -53,7 +53,9 @@ def grammar(model: str, tmp_path: Path, *flags: str) -> tuple[str, str]:
     return env.grammar, env.grammar_reason
 
 
-def test_the_template_decides_where_nobody_asks(folders: dict[str, str], tmp_path: Path) -> None:
+def test_the_template_decides_the_grammar_by_default(
+    folders: dict[str, str], tmp_path: Path
+) -> None:
     name, reason = grammar(folders["qwen2_5"], tmp_path)
     assert name == "tool_call" and "chat template" in reason
     name, reason = grammar(folders["phi3"], tmp_path)

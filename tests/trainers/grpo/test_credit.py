@@ -187,7 +187,7 @@ def test_a_reward_of_any_turn_reaches_the_advantage(name, place):
     assert any(acts) if preset.prefers else all(acts)
 
 
-def test_a_preference_pairs_nobody_of_whom_nothing_is_known():
+def test_a_preference_pairs_no_episode_without_outcome():
     """An episode that failed is neither the better nor the worse, and no engine reweighs a pair."""
     preset = get_preset("dpo")
 

@@ -157,7 +157,7 @@ def test_a_log_is_never_silent_for_a_minute(clock):
 
 
 @pytest.mark.parametrize("quiet", [True, False])
-def test_who_wants_no_progress_hears_nothing_of_the_time(quiet):
+def test_without_progress_no_time_is_printed(quiet):
     with Display(console(False), quiet=quiet, progress=False) as display:
         display.phase("RL", 4)
         display.count(3)

@@ -193,7 +193,7 @@ def test_an_episode_that_no_prompt_fitted_is_written_without_turns(tmp_path):
     assert replay(record).equal
 
 
-def test_an_episode_whose_environment_failed_is_written_with_what_failed(tmp_path):
+def test_a_failed_environment_is_recorded_with_its_error(tmp_path):
     """Task 0 of the flaky environment fails at its start, task 3 at its second action."""
     flaky = plan(env=toy_runs.FLAKY_ID)
     trajectories = play_episodes(flaky, 6)

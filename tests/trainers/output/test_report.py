@@ -340,7 +340,7 @@ def code(text: str) -> str:
     return match[1]
 
 
-def test_the_card_says_what_was_trained_on_what_with_which_result(folder):
+def test_the_card_states_model_data_and_result(folder):
     text = card(folder)
     for part in (
         TOY_ID, "`turn-loo`, 2 steps of 4 groups of 4 episodes",

@@ -31,7 +31,7 @@ def records(level: float, steps: tuple[int, ...] = (0, 2, 4)) -> list[dict[str, 
     return [*valid, *arms]
 
 
-def test_the_panels_name_what_is_over_seeds_and_what_is_not() -> None:
+def test_panels_say_which_figures_are_over_seeds() -> None:
     panels, keys = seed_panels(
         [records(0.3), records(0.45), records(0.5)], {**NAMES, "trained": "trained"}, [4, 3, 2]
     )

@@ -130,7 +130,7 @@ def test_an_arm_whose_every_episode_failed_is_an_error_and_not_kept(tmp_path):
     assert "warm-start" not in arms(tmp_path / "run")
 
 
-def test_who_is_imitated_is_an_arm_besides_the_expert_that_knows(tmp_path):
+def test_the_demonstrator_is_an_arm_beside_the_oracle(tmp_path):
     comparison = arms(tmp_path / "run", "expert=red", env=toy_runs.TAUGHT_ID)
     comparison.add_references()
     comparison.add("warm-start", episodes(comparison, SFT))

@@ -148,7 +148,7 @@ def test_a_round_of_ones_own_successes_begins_with_the_warm_start_each_time(tmp_
         ),
     ],
 )
-def test_rounds_that_nobody_teaches_are_refused(changes, words, tmp_path):
+def test_rounds_without_an_expert_are_refused(changes, words, tmp_path):
     with pytest.raises(ConfigurationError, match=words):
         resolve(toy_runs.config(tmp_path / "run", **{**ROUNDS, **changes}))
 

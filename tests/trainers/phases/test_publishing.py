@@ -183,9 +183,7 @@ def test_a_finished_run_is_pushed_with_its_card(run, hub):
     assert not any(TOKEN.encode() in content for content in pushed.values())
 
 
-def test_the_hubs_own_default_decides_who_sees_it_and_a_repository_stays_what_it_is(
-    run, hub, monkeypatch
-):
+def test_visibility_is_the_hubs_default_and_never_changes(run, hub, monkeypatch):
     online(monkeypatch, hub.url)
     command = ["--push-to-hub", REPOSITORY, "--export=merged"]
     assert resume(run, *command) == 0
@@ -221,7 +219,7 @@ def test_an_upload_that_fails_costs_a_warning_with_the_command(
     assert not any(TOKEN.encode() in content for content in toy_runs.files(run).values())
 
 
-def test_what_nobody_else_could_load_is_not_pushed(small_model, tmp_path, capsys):
+def test_a_model_that_others_could_not_load_is_not_pushed(small_model, tmp_path, capsys):
     command = toy_runs.arguments(tmp_path / "run", "--push-to-hub", REPOSITORY, model=small_model)
     assert main(command) == 2
     message = toy_runs.last_line(capsys.readouterr().err)

@@ -135,7 +135,7 @@ def test_a_slow_environment_is_played_a_few_dozen_times_for_its_words(tmp_path, 
     assert [step for name, step in display.events if name == "update"] == [*range(1, 49)]
 
 
-def test_what_nobody_imitates_or_reads_words_off_is_not_played(tmp_path, begun):
+def test_episodes_without_use_for_imitation_or_vocabulary_are_not_played(tmp_path, begun):
     tiny = build_tiny(resolve(toy_runs.config(tmp_path, **QUICK)), ["press red gold blue"])
     tiny.save(tmp_path / "model")
     settings = {"model": tmp_path / "model", "sft__max_steps": 0, **THREADS}

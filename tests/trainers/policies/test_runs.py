@@ -103,7 +103,7 @@ def test_the_episode_that_runs_out_of_tokens_ends_as_in_training(
 
 
 @pytest.mark.slow
-def test_draws_depend_on_seed_and_turn_and_not_on_who_else_plays(finished: Path, env: Any) -> None:
+def test_draws_depend_on_seed_and_turn_and_not_on_other_episodes(finished: Path, env: Any) -> None:
     maker = load_policy(f"run:{finished}", env)
     policy: Any = maker()
     assert maker.facts["sampling"] == {"greedy": False, "temperature": 1.0, "top_p": 1.0}
@@ -187,7 +187,7 @@ def in_xml(finished: Path, tmp_path: Path) -> str:
     return str(run)
 
 
-def test_a_run_brings_the_environment_that_nobody_typed(in_xml: str, capsys: Any) -> None:
+def test_a_run_provides_settings_that_were_not_typed(in_xml: str, capsys: Any) -> None:
     report = evaluate(in_xml, TOY_ID, TEST, 3)
     assert report.env_kwargs["grammar"] == "xml"
     with pytest.raises(ConfigurationError, match="grammar was 'xml' and is 'native'"):

@@ -121,7 +121,7 @@ def test_as_many_are_played_at_once_as_there_are_environments():
     assert len(list(watch(envs, TASKS[:6], expert))) == 6
 
 
-def test_whoever_stops_watching_stops_the_episodes():
+def test_closing_the_watch_stops_the_episodes():
     begun = []
 
     class Counting(ToyEnv):

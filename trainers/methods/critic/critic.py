@@ -100,10 +100,10 @@ class Critic(StepPart):
         return {}
 
     def credit_columns(self, credit: Credit) -> CreditColumns:
-        """Return what to learn from the batch, and how much of it was foreseen.
+        """Return the targets of a batch, and the figures of how well the values predicted them.
 
-        ``value_targets``: the targets R_k; ``value_weights``: the weights u_k of the errors, those
-        of a mean times K' on tokens with a value that is read, else 0.
+        ``value_targets``: the targets R_k; ``value_weights``: the weights u_k of the errors, of a
+        mean times K' on tokens whose value is read, else 0.
         """
         batch, signal = credit.batch, self._signal
         learnt = credit.train & signal.places(batch)
@@ -278,7 +278,7 @@ class ModelCritic(LearningCritic):
         with self._accelerator.autocast():
             states = self._trunk(input_ids=ids).last_hidden_state
         values = self._of_states(states)
-        # As with a log-probability: what is said about a token stands at the one before it.
+        # As with a log-probability, the value of a token stands at the preceding one.
         places = (columns - 1).clamp(max=ids.shape[1] - 1)
         return torch.where(mask, values.gather(1, places), 0.0)
 
@@ -301,7 +301,7 @@ def make_critic(context: StepContext, settings: CriticSettings = CriticSettings(
 
 
 def critic_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
-    """Return what makes the critic of a run, or one with default settings."""
+    """Return the maker of a run's critic, or of one with default settings."""
     if run is None:
         return make_critic
     section = section_of(run.config, CriticConfig)

@@ -42,7 +42,7 @@ def doubled(actions: list[str]) -> list[str]:
     return doubled_actions
 
 
-def test_it_goes_the_way_of_who_searches_and_mostly_looks_twice() -> None:
+def test_it_follows_the_searching_expert_and_mostly_looks_twice() -> None:
     searching, doubting, twice = make("searching"), make("doubting"), 0
     for index in range(TASKS):
         plain, _ = play_expert(searching, index)
@@ -66,7 +66,7 @@ def test_looking_twice_often_succeeds_by_luck_and_much_less_often_than_looking_o
     assert 0.3 * doubted < won[1] < 0.6 * doubted
 
 
-def test_a_second_look_that_somebody_else_has_left_out_is_not_made_up_for() -> None:
+def test_a_second_look_skipped_by_another_policy_is_not_caught_up() -> None:
     env = make("doubting")
     for index in range(8):
         _, info = env.reset(seed=0, options={"split": "test", "index": index})

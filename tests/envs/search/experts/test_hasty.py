@@ -49,7 +49,7 @@ def test_it_mostly_answers_after_one_search_and_is_often_right_by_luck() -> None
     assert 0.25 < sum(lucky) / len(lucky) < 0.6
 
 
-def test_it_answers_at_once_where_somebody_else_has_searched() -> None:
+def test_it_answers_at_once_after_another_policys_search() -> None:
     env = make("hasty", difficulty="medium", size=400, topk=3, horizon=8)
     for index in range(12):
         env.reset(seed=0, options={"split": "test", "index": index})

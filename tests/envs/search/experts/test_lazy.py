@@ -58,7 +58,7 @@ def _words(action: str) -> list[str]:
     return re.findall(r"\w+", action)
 
 
-def test_it_goes_on_from_where_somebody_else_has_led_it() -> None:
+def test_it_continues_from_a_state_reached_by_another_policy() -> None:
     env = make("lazy")
     for index in range(20):
         env.reset(seed=0, options={"split": "test", "index": index, "horizon": 6})

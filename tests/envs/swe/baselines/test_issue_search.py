@@ -77,7 +77,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["own/a.py", "own/b.py"]
 
 
-def test_names_that_nobody_defines_are_imported_as_other_modules_do(package: list[str]) -> None:
+def test_undefined_names_are_imported_as_in_other_modules(package: list[str]) -> None:
     [(path, change)] = issue_repairs.imports(package)
     assert path == "own/b.py"
     assert change == (3, 0, 0, "from own.a import f\nimport math\n")

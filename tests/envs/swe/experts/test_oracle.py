@@ -90,6 +90,6 @@ def test_a_repository_in_an_image_is_patched_by_one_command() -> None:
     assert expert.plan(instance, SWEState(commands=(plan[0].write(),))) == [SWECommand("submit")]
 
 
-def test_a_file_that_is_too_large_to_write_is_nobodys_plan() -> None:
+def test_no_plan_contains_a_file_too_large_to_write() -> None:
     assert rewritten("a.py", b"#" * 100_000) is None
     assert rewritten("a b.py", None) == SWECommand("bash", "rm -f -- 'a b.py'")

@@ -116,7 +116,7 @@ def test_exceptions_are_equal_by_class_or_a_class_below() -> None:
     assert not equal(["end", "Own"], raised(Own("a")))
 
 
-def test_accidents_bind_nobody() -> None:
+def test_accidental_answers_are_not_binding() -> None:
     accident = ["!", "TypeError", "words", False, ["Exception"]]
     declared = ["!", "Own", "words", True, ["ValueError", "Exception"]]
     assert binding([1, accident], (), as_plain=False) is None

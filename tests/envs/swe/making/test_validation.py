@@ -74,7 +74,7 @@ def test_a_fault_that_breaks_more_than_may_be_is_none(bench, baseline):
     assert bench.trial(baseline, changed("min(", "max("), most=0).outcome == "too many"
 
 
-def test_a_fault_whose_tests_come_out_differently_is_unstable(bench, baseline, monkeypatch):
+def test_a_fault_with_varying_test_results_is_unstable(bench, baseline, monkeypatch):
     real, runs = bench._run, []
 
     def run(files, *arguments, **options):

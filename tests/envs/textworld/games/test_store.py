@@ -179,7 +179,9 @@ def test_processes_may_write_the_same_game(cache: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-def test_a_killed_writer_harms_nobody(cache: Path, dealt: list[tuple[str, int]]) -> None:
+def test_a_killed_writer_leaves_other_processes_intact(
+    cache: Path, dealt: list[tuple[str, int]]
+) -> None:
     process = writer(100_000)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

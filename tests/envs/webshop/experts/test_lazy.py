@@ -58,7 +58,7 @@ def test_whole_searches_succeed_and_short_ones_now_and_then(games: Any) -> None:
     assert sum(by_length[True]) > len(by_length[False])
 
 
-def test_it_compares_what_it_opens_but_for_what_it_buys_all_the_same(games: Any) -> None:
+def test_it_compares_opened_products_except_one_it_buys_anyway(games: Any) -> None:
     for actions, full_actions, info in games:
         verdicts = [
             action for action in actions if " yes click[" in action or " no click[" in action

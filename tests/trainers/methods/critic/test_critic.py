@@ -297,7 +297,7 @@ def test_the_share_of_the_variance_that_it_foresaw_is_logged(tmp_path):
     assert len(log(trainer, "critic/value_loss")) == 2
 
 
-def test_nothing_listens_when_nobody_asks(tmp_path):
+def test_hidden_states_are_not_passed_on_unless_they_are_read(tmp_path):
     """The engine runs the same backbone at every token."""
     trainer = learner(tmp_path, KINDS["head"], args=UPDATES | {"steps": 1})
     trainer.train()

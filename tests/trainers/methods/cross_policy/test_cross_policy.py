@@ -73,7 +73,7 @@ def assert_each_turn_sampled_from(at: dict[int, list[Any]], event: RolloutEvent)
 
 
 @pytest.mark.slow
-def test_each_turn_is_drawn_with_the_weights_of_who_acted(tmp_path):
+def test_each_turn_is_sampled_with_the_acting_policys_weights(tmp_path):
     trainer = learner(tmp_path, with_pool(0.5, 2))
     trainer.train()
     assert versions(trainer.snapshots, stale=False) == [{0}, {1}, {2}, {3}, {4}]

@@ -169,7 +169,7 @@ def test_every_part_of_agentrl_changes_the_weights_of_two_steps(part, agentrl, t
 
 
 @pytest.mark.slow
-def test_the_ratio_to_who_acted_changes_the_weights(agentrl, tmp_path):
+def test_the_ratio_to_the_acting_policy_changes_the_weights(agentrl, tmp_path):
     path = tmp_path / "weighed.yaml"
     loss = {"part": "Loss", "high": 0.2, "dual": 3.0, "kl_beta": 1e-4}
     path.write_text(yaml.safe_dump({"loss": loss}))

@@ -89,7 +89,7 @@ def test_a_loop_like_ours_gives_the_weights_of_our_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", [toy_agents.words, toy_agents.tools, toy_agents.roles,
                                    toy_agents.window, toy_agents.later])  # fmt: skip
-def test_what_trains_is_what_the_engine_sampled(agent: Callable[[Session], object]) -> None:
+def test_the_sampled_tokens_are_the_trained_ones(agent: Callable[[Session], object]) -> None:
     engine = RecordingEngine()
     with runner(agent, engine=engine) as agent_runner:
         episodes = agent_runner.run(tiny_policy.tasks(3), group_size=2, horizon=3, seed=5)
@@ -196,7 +196,7 @@ def test_requests_that_cannot_be_read_are_counted(path: str, body: dict[str, Any
     assert "asked the model more than 5 times" in episode.error
 
 
-def test_calls_at_once_draw_for_themselves_whoever_is_first() -> None:
+def test_concurrent_calls_sample_independently_of_their_order() -> None:
     def agent(session: Session) -> None:
         def send(number: int) -> str:
             start.wait()

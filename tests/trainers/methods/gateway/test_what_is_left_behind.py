@@ -38,7 +38,7 @@ def first(session: Session) -> bool:
     return session.goal.startswith("press green then gold")
 
 
-def test_calls_that_are_left_in_the_engine_cost_nobody_else() -> None:
+def test_abandoned_calls_in_the_engine_do_not_affect_others() -> None:
     class HoldingEngine(ScriptedEngine):
         """Never ends the calls of one token."""
 
@@ -74,7 +74,9 @@ def test_calls_that_are_left_in_the_engine_cost_nobody_else() -> None:
             assert engine.running == 0
 
 
-def test_an_episode_that_ends_in_a_turn_holds_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_episode_that_ends_in_a_turn_does_not_block_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     in_turn, ending, go = threading.Event(), threading.Event(), threading.Event()
     waited: list[bool] = []
 
@@ -116,7 +118,7 @@ def test_an_episode_that_ends_in_a_turn_holds_nobody_else(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("doors", "limit"), [(("/mcp", "/session"), MOST_CALLS), (("/responses",), AT_ONCE)]
 )
-def test_what_an_agent_does_at_once_holds_nobody_else(
+def test_concurrent_requests_of_an_agent_do_not_block_others(
     doors: tuple[str, ...], limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of many requests behind a slow turn few wait for it: the others are refused at once."""

@@ -150,7 +150,7 @@ def test_each_family_replaces_its_own_groups():
         assert ids + [task["task_id"] for task in more] == [task["task_id"] for task in drawn]
 
 
-def test_what_was_learned_meanwhile_does_not_change_what_replaces():
+def test_learning_meanwhile_does_not_change_the_replacements():
     feed = TrainingTasks(ToyTasks(), "train", 0, True)
     before = [next(feed.further(1, 3, 5)[""]) for _ in range(1)]
     (late,) = feed.further(1, 3, 5).values()

@@ -27,7 +27,7 @@ def episode(name: int, turns: int) -> PlayedEpisode:
     return PlayedEpisode.of(Trajectory(turns=sampled_turns))
 
 
-def test_a_turn_is_what_was_read_written_and_paid_and_what_was_read_next() -> None:
+def test_a_turn_holds_observation_action_reward_and_next_observation() -> None:
     turns = [
         SampledTurn([1, 2], [3], [0.0], fresh=True, reward=0.5),
         SampledTurn([4], [5, 6], [0.0, 0.0]),
@@ -106,6 +106,8 @@ def test_a_checkpoint_brings_all_of_it_back() -> None:
         ({}, Verdict("k", 1.0), True),
     ],
 )
-def test_whose_rewards_say_nothing_is_not_learnt_from(changes, verdict, tells) -> None:
+def test_rewards_that_tell_nothing_of_the_policy_are_not_learned_from(
+    changes, verdict, tells
+) -> None:
     turn = SampledTurn([1], [2], [0.0], verdicts={"judge": verdict} if verdict else {})
     assert tells_of_the_policy(Trajectory(turns=[turn], **changes)) == tells

@@ -84,7 +84,7 @@ def turns_alone(episodes: list[Trajectory], stale: bool) -> list[Row]:
 @pytest.mark.slow
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize("kind", ENGINES)
-def test_log_probabilities_are_those_of_who_acted(kind, make):
+def test_log_probabilities_are_those_of_the_acting_policy(kind, make):
     engine, model, past = two_policies(kind, make)
     assert isinstance(engine, PoolEngine) and not isinstance(HFEngine(model), PoolEngine)
     episodes = play(engine, HALF)
@@ -120,7 +120,7 @@ def test_with_a_share_of_all_it_is_the_past_policy(kind, make):
     ]
 
 
-def test_who_plays_a_turn_does_not_depend_on_what_else_is_played():
+def test_the_policy_of_a_turn_does_not_depend_on_other_episodes():
     engine, _, _ = two_policies(HFPoolEngine, tiny_policy.model)
     narrow, wide = (play(engine, HALF, slots) for slots in (2, 15))
     for episode, other in zip(narrow, wide, strict=True):
