@@ -24,7 +24,7 @@ def served(backend: str = "auto", **settings: Any) -> Iterator[tuple[str, Leased
     folders = (Path(tempfile.gettempdir()),)
     boxes = LeasedBoxes(
         lambda config: open_sandbox(config, backend),
-        **{"most": 8, "lease": 60.0, "visible": folders, **settings},
+        **{"max_boxes": 8, "lease": 60.0, "visible": folders, **settings},
     )
     with serve_in_thread(make_app(boxes, TOKEN)) as url:
         try:
