@@ -197,8 +197,8 @@ def evaluate(
         if end_after_invalid:
             settings["end_after_invalid"] = end_after_invalid
         folder = _folder(out, settings, guarded_env.unwrapped.tasks, stack)
-        done = folder.report() if folder and folder.finished else None
-        report = done
+        finished_report = folder.report() if folder and folder.finished else None
+        report = finished_report
         if report is None or (retry_failed and report.errors):
             session = EvaluationSession(planned, folder, record, on_episode, total_limits, prices)
             labels = partial(_labels, guarded_env.unwrapped.tasks)
@@ -210,8 +210,8 @@ def evaluate(
         report = replace(
             report,
             left_out_rows=guarded_env.unwrapped.tasks.left_out,
-            prices=prices or (done.prices if done else None),
-            scale=done.scale if done else None,
+            prices=prices or (finished_report.prices if finished_report else None),
+            scale=finished_report.scale if finished_report else None,
             failed=failed,
         )
         order = [job.key for job in planned.jobs]
@@ -350,11 +350,18 @@ def _folder(
     if out is None:
         return None
     folder = stack.enter_context(EvaluationFolder.open_locked(out, settings))
-    before = folder.previous
-    if not before or before["panel_sha256"] == folder.settings["panel_sha256"]:
+    old_settings = folder.previous
+    if not old_settings or old_settings["panel_sha256"] == folder.settings["panel_sha256"]:
         return folder
-    tasks_planned = plan(tasks, before["split"], before["n"], before["seed"], before["tasks"], 1)
-    if tasks_planned.panel_sha256 != before["panel_sha256"]:
+    tasks_planned = plan(
+        tasks,
+        old_settings["split"],
+        old_settings["n"],
+        old_settings["seed"],
+        old_settings["tasks"],
+        1,
+    )
+    if tasks_planned.panel_sha256 != old_settings["panel_sha256"]:
         raise ConfigurationError(
             f"expected the tasks with which the evaluation in {folder.path} was begun, but they "
             "have changed since; choose another --out (out=)"

@@ -149,8 +149,8 @@ def _parse(text: str) -> TurnReward:
     for pair in pairs:
         field_name, _, literal = pair.partition("=")
         entry = arguments.get(field_name)
-        read = texts.get(field_name)
-        value = read(literal) if read and literal else _number(literal, entry)
+        parse_text = texts.get(field_name)
+        value = parse_text(literal) if parse_text and literal else _number(literal, entry)
         if entry is None or value is None or field_name in values:
             raise ConfigurationError(
                 f"expected the fields of {name} ({', '.join(arguments)}), each once and as "

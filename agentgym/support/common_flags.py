@@ -87,9 +87,9 @@ def log_to_terminal(level: LogLevel | None, packages: Sequence[str] = ("agentgym
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     for name in packages:
         logger = logging.getLogger(name)
-        for other in [
+        for terminal_handler in [
             candidate for candidate in logger.handlers if isinstance(candidate, _TerminalHandler)
         ]:
-            logger.removeHandler(other)
+            logger.removeHandler(terminal_handler)
         logger.addHandler(handler)
         logger.setLevel(level.upper())

@@ -136,6 +136,6 @@ def _fitting(values: str, room: int) -> str:
 
 def _clock(seconds: float | None) -> str:
     """Write seconds as hours, minutes and seconds."""
-    minutes, left = divmod(int(seconds or 0), 60)
+    minutes, rest_seconds = divmod(int(seconds or 0), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours:d}:{minutes:02d}:{left:02d}"
+    return f"{hours:d}:{minutes:02d}:{rest_seconds:02d}"

@@ -128,8 +128,8 @@ def _sure(edges: list[list[Edge]], goals: set[int]) -> tuple[set[int], list[int]
         for state in sure:
             for _, outcomes in edges[state]:
                 if all(next_state in sure for _, next_state in outcomes):
-                    for _, other in outcomes:
-                        into[other].append(state)
+                    for _, successor in outcomes:
+                        into[successor].append(state)
         order, reached = sorted(goals), set(goals)
         for state in order:  # which grows
             for predecessor in into[state]:

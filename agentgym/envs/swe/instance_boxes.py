@@ -223,12 +223,14 @@ def changes_since(
         box: Its box.
         initial_changes: Differences from the image's files at the start, such as the fault.
     """
-    now = box.changes()
+    new_changes = box.changes()
     changes = {
-        path: content for path, content in now.items()
+        path: content for path, content in new_changes.items()
         if path not in initial_changes or initial_changes[path] != content
     }  # fmt: skip
-    for path in initial_changes.keys() - now.keys():  # the agent restored the image's version
+    for path in (
+        initial_changes.keys() - new_changes.keys()
+    ):  # the agent restored the image's version
         try:
             changes[path] = box.read(path, LARGEST_FILE)
         except FileNotFoundError:

@@ -197,10 +197,18 @@ class WebShopEnv(SessionEnv[ShopSession]):
     def _state(self) -> str:
         # The shopper's actions, with positions instead of asins: a hash of anything hidden could be
         # compared with the hashes of guesses.
-        now = self.session.state
-        place = None if now.asin is None else self.session.ranking().index(now.asin)
-        visited = now.visited if self.observation_mode == "text_rich" else ()
-        state = (now.page, now.query, now.number, place, sorted(now.options), visited, now.sub)
+        shop_state = self.session.state
+        place = None if shop_state.asin is None else self.session.ranking().index(shop_state.asin)
+        visited = shop_state.visited if self.observation_mode == "text_rich" else ()
+        state = (
+            shop_state.page,
+            shop_state.query,
+            shop_state.number,
+            place,
+            sorted(shop_state.options),
+            visited,
+            shop_state.sub,
+        )
         return f"{self.task.id} {state!r}"
 
     def _oracle_turns(self) -> Later[int | None]:

@@ -216,8 +216,8 @@ class _Playing:
                 "expected the limit on all episodes together to be higher, because earlier "
                 "evaluations used it up: raise `total_limits`, and run the same command again"
             )
-        left = replace(its, limit_total_tokens=tokens, limit_total_cost=cost)
-        return replace(evaluation, settings=left)
+        limits_left = replace(its, limit_total_tokens=tokens, limit_total_cost=cost)
+        return replace(evaluation, settings=limits_left)
 
     def _keep_failed(self, evaluation: NamedEvaluation) -> None:
         """Add the finished episodes of a failed evaluation to the table.

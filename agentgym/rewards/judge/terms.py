@@ -168,12 +168,12 @@ class AskingHook(SuppliedHook):
 
     def _record(self, context: TurnContext) -> list[tuple[str, str]]:
         """Return what is shown of the episode, under our headings."""
-        now = context.after.turn
+        turn_number = context.after.turn
         parts = [("Task", context.goal), ("First observation", self._opening)]
-        for turn, (action, answer) in enumerate(self._turns, now - len(self._turns)):
+        for turn, (action, answer) in enumerate(self._turns, turn_number - len(self._turns)):
             parts += [(f"Turn {turn}, action", action), (f"Turn {turn}, answer", answer)]
-        parts += [(f"Turn {now}, action, the last", context.action)]
-        parts += [(f"Turn {now}, answer", context.after.observation)]
+        parts += [(f"Turn {turn_number}, action, the last", context.action)]
+        parts += [(f"Turn {turn_number}, answer", context.after.observation)]
         return [(heading, shortened(text, self.characters)) for heading, text in parts]
 
 

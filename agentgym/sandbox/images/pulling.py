@@ -90,7 +90,7 @@ def pull(name: str, store: ImageStore, *, mirror: str = "", watch: Watch | None 
         for layer in missing:
             registry.download(
                 layer.place, layer.size, folder,
-                lambda now, offset=offset: watch and watch("download", offset + now, total),
+                lambda count, offset=offset: watch and watch("download", offset + count, total),
             )  # fmt: skip
             offset += layer.size
         stored_image = store.add(image, full_name, watch)

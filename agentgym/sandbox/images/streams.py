@@ -111,10 +111,10 @@ class Gunzip:
                 raise DataError(
                     "expected a complete gzip stream, got a truncated one; download it again"
                 )
-            plain = self._unpacker.decompress(data, size)
+            unpacked = self._unpacker.decompress(data, size)
             self._unread = self._unpacker.unconsumed_tail or self._unpacker.unused_data
-            if plain:
-                return plain
+            if unpacked:
+                return unpacked
 
 
 class Prefixed:

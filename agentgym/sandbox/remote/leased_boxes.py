@@ -68,11 +68,11 @@ class LeaseBounds:
         """
         flags = {bound.name for bound in fields(self)}
         for name in (*flags, "open_files", "output", "kept_output"):
-            limit, most = getattr(limits, name, 0), getattr(self, name)
-            if limit > most:
+            limit, ceiling = getattr(limits, name, 0), getattr(self, name)
+            if limit > ceiling:
                 raise ConfigurationError(
-                    f"expected limits of at most {most:,} for {name}, got {limit:,}; ask for less"
-                    + f", or start the server with a larger --max-{name}" * (name in flags)
+                    f"expected limits of at most {ceiling:,} for {name}, got {limit:,}; ask for "
+                    "less" + f", or start the server with a larger --max-{name}" * (name in flags)
                 )
 
     def check_seconds(self, timeout: float) -> None:

@@ -68,12 +68,12 @@ class OracleExpert(Expert):
 
 
 def _remaining(
-    path: str, steps: Steps, original: bytes | None, now: bytes | None
+    path: str, steps: Steps, original: bytes | None, current: bytes | None
 ) -> list[SWECommand] | None:
     """Return the remaining commands for one file; None if it would have to be too long."""
     states = [original, *(content for _, content in steps)]
-    if now in states:
-        done_count = len(states) - 1 - states[::-1].index(now)
+    if current in states:
+        done_count = len(states) - 1 - states[::-1].index(current)
         return [command for command, _ in steps[done_count:]]
     command = rewritten(path, states[-1])
     return None if command is None else [command]

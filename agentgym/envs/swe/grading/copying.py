@@ -203,10 +203,10 @@ class CopiedTest(NamedTuple):
             return CopyEdit(source.start(node), source.end(node), stream.choice(spellings))
         place = _constants(node)
         for _ in range(TRIES if place else 0):
-            number, other = stream.below(len(place)), copy.deepcopy(node)
-            part = _constants(other)[number]
+            number, changed_node = stream.below(len(place)), copy.deepcopy(node)
+            part = _constants(changed_node)[number]
             part.value = _different_value(part.value, stream)
-            if _literal(other) not in ([], value):
+            if _literal(changed_node) not in ([], value):
                 return self._change_literal(place[number], part.value)
         return None
 

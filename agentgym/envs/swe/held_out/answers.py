@@ -110,8 +110,8 @@ def equal(expected: Any, actual: Any) -> bool:
     """
     number = _number(expected)
     if number is not None:
-        other = _number(actual)
-        return other is not None and _near(number, other)
+        actual_number = _number(actual)
+        return actual_number is not None and _near(number, actual_number)
     if isinstance(expected, dict):
         return isinstance(actual, dict) and all(
             key in actual and equal(part, actual[key]) for key, part in expected.items()

@@ -184,7 +184,7 @@ class Workbench:
         self,
         baseline: SoundRun,
         changed: Files,
-        most: int = MOST_FAILING,
+        max_failing: int = MOST_FAILING,
         *,
         complete: bool = True,
         parts: Sequence[frozenset[str]] = (),
@@ -194,7 +194,7 @@ class Workbench:
         Args:
             baseline: The results without it.
             changed: Files by path; None for those that are removed.
-            most: Most tests that may fail.
+            max_failing: Most tests that may fail.
             complete: Whether all tests must be collected; else those that are not have failed.
             parts: Tests that fail with each part of the change alone, where it has several.
         """
@@ -209,7 +209,7 @@ class Workbench:
             except SandboxDied:  # the fault took it along
                 self._reset()
                 return Trial("unstable")
-            outcome = _judge(run, baseline, most, complete)
+            outcome = _judge(run, baseline, max_failing, complete)
             if outcome != "usable":
                 return Trial(outcome if not number else "unstable")
             failing.append(tuple(test for test in baseline.tests if test not in run.passed))

@@ -171,8 +171,8 @@ def test_section(log: str) -> str:
         _, has_marker, section = log.partition(marker)
         log = section if has_marker else log
     for marker in END_MARKERS:
-        before, has_marker, _ = log.rpartition(marker)
-        log = before if has_marker else log
+        log_before, has_marker, _ = log.rpartition(marker)
+        log = log_before if has_marker else log
     return log
 
 

@@ -207,10 +207,10 @@ def _creation(
     """
     entities: dict[str, None] = {}
     homes: dict[str, str] = {}
-    rooms, rest = [], []
+    rooms, other_facts = [], []
     for fact in facts:
         if kinds[fact[1]] != "r":
-            rest.append(fact)
+            other_facts.append(fact)
             continue
         rooms.append(fact)
         entities[fact[1]] = None
@@ -225,7 +225,7 @@ def _creation(
             if door and fact[1] == room:
                 entities[door] = None
                 homes.setdefault(door, room)
-    for fact in rest:
+    for fact in other_facts:
         entities[fact[1]] = None
         if fact[0] in _RELATIONS:
             entities[fact[2]] = None

@@ -71,7 +71,7 @@ def test_other_faults(bench, baseline, old, new, outcome, monkeypatch):
 
 
 def test_a_fault_that_breaks_more_than_may_be_is_none(bench, baseline):
-    assert bench.trial(baseline, changed("min(", "max("), most=0).outcome == "too many"
+    assert bench.trial(baseline, changed("min(", "max("), max_failing=0).outcome == "too many"
 
 
 def test_a_fault_with_varying_test_results_is_unstable(bench, baseline, monkeypatch):
