@@ -37,9 +37,9 @@ def test_an_expert_earns_the_same(env_id: str) -> None:
                 action = local.oracle_action()
                 observation, reward, terminated, truncated, info = local.step(action)
                 turn = env.step(action)
-                is_done = turn["done"]
-                assert (turn["reward"], is_done) == (reward, terminated or truncated)
-                messages = messages if is_done else turn["observations"]
+                done = turn["done"]
+                assert (turn["reward"], done) == (reward, terminated or truncated)
+                messages = messages if done else turn["observations"]
             assert env.get_metrics() == {
                 "success": 1.0, "score": info["score"], "turns": info["turn"]
             }  # fmt: skip
@@ -71,7 +71,9 @@ def test_skyrl_gym_makes_it() -> None:
         assert not env.step("nonsense")["done"]
 
 
-def test_a_foreign_row_has_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_somebody_else_made_acts_on_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with hostile_place(tmp_path / "download", monkeypatch) as place:
         rows = [{"env": name, "task_id": "x"} for name in place.environments().values()]
         rows += [
