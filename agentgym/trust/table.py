@@ -179,7 +179,7 @@ ENVIRONMENTS: Mapping[str, EnvKind] = {
             "retriever_url": ADDRESS,
         }
     ),
-    "service": EnvKind(arguments=_GENERATED | _plain("domain")),
+    "service": EnvKind(arguments=_GENERATED | _plain_entries("domain")),
     "shell": EnvKind(
         arguments=_GENERATED
         | _plain_entries("command_timeout max_observation_chars")
