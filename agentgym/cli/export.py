@@ -56,8 +56,8 @@ def export(command: Export, console: Console) -> int:
     if command.json:
         sys.stdout.write(json.dumps(vars(report), indent=2) + "\n")
         return 0
-    what = "tasks" if of_tasks else "episodes"
-    text = f"{report.exported:,} {what} written to {command.out} in {report.rows:,} rows"
+    content_kind = "tasks" if of_tasks else "episodes"
+    text = f"{report.exported:,} {content_kind} written to {command.out} in {report.rows:,} rows"
     if report.left_out:
         reasons = "; ".join(f"{why}: {n:,}" for why, n in report.left_out.items())
         text += f", {report.left_out.total():,} left out ({reasons})"

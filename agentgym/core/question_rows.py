@@ -50,8 +50,8 @@ def unnested(row: Mapping[Any, Any]) -> dict[str, Any]:
     extra = fields.get("extra_info")
     nested = {"question": "", "split": None, **(extra if isinstance(extra, Mapping) else {})}
     if not any(fields.get(name) for name in QUESTIONS):
-        asked = _last_text(fields.get("prompt"), "user") or ""
-        fields["question"] = nested["question"] or asked.rpartition("Question:")[2] or None
+        prompt_text = _last_text(fields.get("prompt"), "user") or ""
+        fields["question"] = nested["question"] or prompt_text.rpartition("Question:")[2] or None
     if nested["split"] is not None:
         fields["split"] = nested["split"]
     if fields.get("solution") is None:
@@ -64,8 +64,10 @@ def _last_text(messages: object, role: str) -> str | None:
     if isinstance(messages, str):
         return messages
     parts = messages if isinstance(messages, list | tuple) else ()
-    said = [part for part in parts if isinstance(part, Mapping) and part.get("role") == role]
-    text = said[-1].get("content") if said else None
+    role_messages = [
+        part for part in parts if isinstance(part, Mapping) and part.get("role") == role
+    ]
+    text = role_messages[-1].get("content") if role_messages else None
     return text if isinstance(text, str) else None
 
 

@@ -172,16 +172,16 @@ def _turn(step: Mapping[str, Any]) -> dict[str, Any]:
 
 def _tokens(steps: Iterable[Mapping[str, Any]]) -> Iterator[SampledTokens]:
     """Yield the tokens of each step: the inverse of `_token_metrics`."""
-    known = 0
+    known_tokens = 0
     for step in steps:
         if "fresh" not in step["extra"][OURS]:
             continue
         fresh = step["extra"][OURS]["fresh"]
         prompt, ids, logprobs = (step["metrics"][name] for name in IDS)
         yield SampledTokens(
-            fresh=fresh, context=prompt[0 if fresh else known :], ids=ids, logprobs=logprobs
+            fresh=fresh, context=prompt[0 if fresh else known_tokens :], ids=ids, logprobs=logprobs
         )
-        known = len(prompt) + len(ids)
+        known_tokens = len(prompt) + len(ids)
 
 
 def trajectory_files(path: Path) -> list[Path]:

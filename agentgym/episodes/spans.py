@@ -82,9 +82,9 @@ def trace(episode: Episode, times: Sequence[int]) -> None:
 
     states = [episode.start, *(turn.after for turn in episode.turns)]
     spans = zip(states, episode.turns, times[1::2], times[2::2], times[3::2], strict=False)
-    for number, (before, turn, ready, acted, answered) in enumerate(spans, 1):
+    for number, (state, turn, ready, acted, answered) in enumerate(spans, 1):
         if turn.raw_text is not None or turn.completion_tokens is not None:
-            chat = _chat_attributes(before, turn, model)
+            chat = _chat_attributes(state, turn, model)
             child(f"chat {model}", api.SpanKind.CLIENT, ready, acted, chat)
         tool = _tool_attributes(turn, number)
         child(f"execute_tool {TOOL}", api.SpanKind.INTERNAL, acted, answered, tool)
@@ -116,14 +116,14 @@ def _episode_attributes(episode: Episode) -> dict[str, Any]:
     }
 
 
-def _chat_attributes(before: RecordedState, turn: Turn, model: str) -> dict[str, Any]:
+def _chat_attributes(state: RecordedState, turn: Turn, model: str) -> dict[str, Any]:
     reason = turn.finish_reason or "stop"
     text = turn.action if turn.raw_text is None else turn.raw_text
     return {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "agentgym",
         "gen_ai.request.model": model,
-        "gen_ai.input.messages": _message("user", before.observation),
+        "gen_ai.input.messages": _message("user", state.observation),
         "gen_ai.output.messages": _message("assistant", text, finish_reason=reason),
         "gen_ai.response.finish_reasons": [reason],
         "gen_ai.usage.input_tokens": turn.prompt_tokens,

@@ -58,7 +58,7 @@ def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -
     head = sum(lengths) + len(json.dumps(tools)) + _mean([len(e[0].observation) for e in episodes])
     later = _mean([len(turn.observation) for episode in episodes for turn in episode[1:]])
     turns = [len(episode) - 1 for episode in episodes]
-    most = int(episodes[0][0].info["horizon"])
+    horizon_turns = int(episodes[0][0].info["horizon"])
 
     def tokens(count: int) -> tuple[float, float]:
         """Return the tokens read and written by an episode of ``count`` turns."""
@@ -70,9 +70,9 @@ def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -
     n = len(planned.jobs)
     read, completion = zip(*map(tokens, turns), strict=True)
     return Forecast(
-        (_mean(turns), most),
+        (_mean(turns), horizon_turns),
         _output(n * _mean(read), n * _mean(completion)),
-        _output(*(n * number for number in tokens(most))),
+        _output(*(n * number for number in tokens(horizon_turns))),
     )
 
 

@@ -92,16 +92,16 @@ def play_rows(path: Path) -> Iterator[Episode]:
         ConfigurationError: The environment cannot be made.
     """
     talks = (_talk(path, place, row) for place, row in read_records(path, _EXTRA))
-    made, env = "", None
+    made_reference, env = "", None
     try:
         for talk, later in pairwise(chain(talks, [None])):
             if talk is None or (later is not None and talk.continued_by(later)):
                 continue
             key = canonical_json([talk.task.env, talk.task.kwargs])
-            if env is None or key != made:
+            if env is None or key != made_reference:
                 if env is not None:
                     env.close()
-                env, made = recorded_env(talk.task.env, talk.task.kwargs), key
+                env, made_reference = recorded_env(talk.task.env, talk.task.kwargs), key
             yield _play(talk, env)
     finally:
         if env is not None:

@@ -43,12 +43,12 @@ def offers(session: ServiceSession) -> Iterator[Command]:
         if rule.transfer:
             yield Command(TRANSFER, (str(number),))
     request = problem.requests[talk.request]
-    known = list(session.seen)
+    seen_keys = list(session.seen)
     if session.listed:
-        known += session.records.own()
+        seen_keys += session.records.own()
     if RECORD in talk.facts and request.record == request.record_words:
-        known.append(request.record)
-    records = [record for record in dict.fromkeys(known) if record in problem.records]
+        seen_keys.append(request.record)
+    records = [record for record in dict.fromkeys(seen_keys) if record in problem.records]
     for record in records:
         yield Command(SHOW, (record,))
         for change in problem.domain.changes:
@@ -69,8 +69,8 @@ def _values(session: ServiceSession, change: Change) -> Sequence[str]:
     if change.source == "catalog":
         return [item for item in session.seen if item in session.problem.catalog]
     talk, request = session.talk, session.problem.requests[session.talk.request]
-    wanted = change.name == request.change and VALUE in talk.facts
-    value = [current_value(request, talk)[0]] if wanted else []
+    is_requested = change.name == request.change and VALUE in talk.facts
+    value = [current_value(request, talk)[0]] if is_requested else []
     return [*dict.fromkeys((*value, *change.values))][:MOST_VALUES]
 
 

@@ -137,7 +137,11 @@ def _named_apart(panels: Sequence[Sequence[Report]]) -> list[list[str]]:
     apart: dict[str, dict[str, None]] = {}
     for reports in panels:
         for report in reports:
-            alike = [settings(other) for other in reports if other.policy == report.policy]
+            alike = [
+                settings(report_with_policy)
+                for report_with_policy in reports
+                if report_with_policy.policy == report.policy
+            ]
             apart.setdefault(report.policy, {}).update(dict.fromkeys(_differing(alike)))
     names: list[list[str]] = []
     for reports in panels:

@@ -116,16 +116,20 @@ def read_suite(suite: str | Path | Settings, overrides: Settings = NOTHING) -> S
     _check_names(overrides, "what is given beside the suite", OF_ALL)
     environments = _entries(data, ENVIRONMENTS, "env", where)
     policies = _entries(data, POLICIES, "policy", where)
-    rest = {key: value for key, value in data.items() if key not in (ENVIRONMENTS, POLICIES)}
+    shared_settings = {
+        key: value for key, value in data.items() if key not in (ENVIRONMENTS, POLICIES)
+    }
     if not isinstance(suite, Mapping):  # a mapping comes from the user's own code
-        check_trusted(_claims(rest, environments, policies, overrides), f"the suite {where}")
-    shared = _merged(rest, overrides)
+        check_trusted(
+            _claims(shared_settings, environments, policies, overrides), f"the suite {where}"
+        )
+    shared = _merged(shared_settings, overrides)
     of_all = {name: Path(shared[name]) for name in OF_ALL if shared.get(name) is not None}
     evaluations: dict[str, NamedEvaluation] = {}
     for at, env in enumerate(environments):
         for place, policy in enumerate(policies):
             spot = f"{ENVIRONMENTS}[{at}] and {POLICIES}[{place}]"
-            merged = _merged(rest, env, policy, overrides)
+            merged = _merged(shared_settings, env, policy, overrides)
             settings = _settings(merged, f"{where}, {spot}")
             evaluations[spot] = NamedEvaluation(env["env"], policy["policy"], settings)
     _check_different(evaluations, where)

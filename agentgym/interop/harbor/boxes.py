@@ -96,14 +96,14 @@ def unpack(box: Sandbox, place: str) -> None:
     run(box, f"mkdir -p {where} && tar --no-same-owner -xf {ARCHIVE} -C {where} && rm {ARCHIVE}")
 
 
-def carry(source: Sandbox, target: Sandbox, path: str, left: Sequence[str] = ()) -> bool:
+def carry(source: Sandbox, target: Sandbox, path: str, excluded: Sequence[str] = ()) -> bool:
     """Carry a file or folder from one box to another; whatever is there already goes.
 
     Args:
         source: Where it is.
         target: Where it shall be too.
         path: The absolute path.
-        left: Patterns of what is left behind, as ``tar --exclude`` takes them.
+        excluded: Patterns of what is left behind, as ``tar --exclude`` takes them.
 
     Returns:
         Whether it was there.
@@ -114,7 +114,7 @@ def carry(source: Sandbox, target: Sandbox, path: str, left: Sequence[str] = ())
     where, parent = shlex.quote(path), shlex.quote(path.rpartition("/")[0] or "/")
     if source.exec(f"test -e {where} || test -L {where}").exit_code:
         return False
-    options = "".join(f"--exclude={shlex.quote(pattern)} " for pattern in left)
+    options = "".join(f"--exclude={shlex.quote(pattern)} " for pattern in excluded)
     name = shlex.quote(path.rpartition("/")[2])
     run(source, f"tar {options}-C {parent} -cf {ARCHIVE} {name}")
     body = source.read(ARCHIVE, LARGEST_TRANSFER + 1)

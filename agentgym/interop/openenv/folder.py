@@ -121,12 +121,12 @@ def write_folder(
 
 
 def _texts(
-    env: TextEnv, code: FamilyCode, asked: str, pairs: tuple[str, ...], grammar: str | None
+    env: TextEnv, code: FamilyCode, question: str, pairs: tuple[str, ...], grammar: str | None
 ) -> dict[str, str]:
     """Return the texts of the folder, by their paths."""
     values = {
         "name": code.short,
-        "asked": asked,
+        "asked": question,
         "version": code.version,
         "summary": code.family.summary,
         "prompt": env.action_prompt(),

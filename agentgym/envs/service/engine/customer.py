@@ -141,8 +141,8 @@ class Customer:
         return bool(request.change) and asks and complete
 
     def _confirm(self, talk: Talk, request: Request, message: Message) -> tuple[Talk, str]:
-        right = message.mentions(request.value) or message.mentions(request.value_words)
-        if not right:
+        is_confirmed = message.mentions(request.value) or message.mentions(request.value_words)
+        if not is_confirmed:
             talk, text = self._tell(talk._replace(corrected=True), [VALUE])
             return talk, f"{self._say(NO, talk)} {text}"
         return talk._replace(agreed=(*talk.agreed, talk.request)), self._say(YES, talk)
@@ -158,8 +158,8 @@ class Customer:
     def _take_result(self, talk: Talk, request: Request, message: Message) -> tuple[Talk, str]:
         talk = talk._replace(claimed=talk.claimed or message.claims)
         if message.numbers and is_asked(request, talk.facts):
-            right = request.fact in message.numbers
-            correct = (*talk.correct, talk.request) if right else talk.correct
+            is_answered = request.fact in message.numbers
+            correct = (*talk.correct, talk.request) if is_answered else talk.correct
             talk = talk._replace(replied=True, correct=correct)
         if request.question and not talk.replied:
             return self._tell(talk, [QUESTION])
@@ -185,8 +185,8 @@ class Customer:
         count = self.problem.openings[talk.request]
         if not count:
             return talk, self._say(HELLO, talk)
-        first, *others = self.pending(talk)
-        facts = [first, *self._stream(talk, "order").shuffled(others)][:count]
+        first, *later_requests = self.pending(talk)
+        facts = [first, *self._stream(talk, "order").shuffled(later_requests)][:count]
         if count >= FULL and self.problem.requests[talk.request].question:
             facts.append(QUESTION)
         return self._tell(talk, facts)

@@ -90,8 +90,8 @@ class Rule:
     def write(self, limit: Limit) -> str:
         """Return the rule in words."""
         if isinstance(limit, tuple):
-            *others, last = limit or ("",)
-            limit_words = f"{', '.join(others)} or {last}" if others else last
+            *earlier, last = limit or ("",)
+            limit_words = f"{', '.join(earlier)} or {last}" if earlier else last
             return self.text.format(limit=limit_words)
         return self.text.format(limit=limit)
 

@@ -113,10 +113,10 @@ class Problem:
 
     def case(self, change: Change, record: Row, value: str) -> Case:
         """Return what rules and amounts refer to, for a change of a record of the customer."""
-        wanted = self.catalog.get(value, {}) if change.source == "catalog" else {}
+        catalog_row = self.catalog.get(value, {}) if change.source == "catalog" else {}
         item = self.catalog[str(record["item"])]
         customer = self.customers[self.customer]
-        return Case(customer, record, item, wanted, change.stored(value), self.fee)
+        return Case(customer, record, item, catalog_row, change.stored(value), self.fee)
 
     def broken(self, change: Change, record: Row, value: str) -> list[int]:
         """Return the numbers of the rules that forbid a change."""

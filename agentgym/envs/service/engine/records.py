@@ -81,11 +81,11 @@ class Records:
         Raises:
             ToolError: There are none.
         """
-        wanted = words.lower().split()
+        query_words = words.lower().split()
         hits = {
             item: f"{item}: {row['name']}; price {row['price']}"
             for item, row in self._problem.catalog.items()
-            if all(word in str(row["name"]).lower().split() for word in wanted)
+            if all(word in str(row["name"]).lower().split() for word in query_words)
         }
         if not hits:
             raise ToolError(f"nothing in the catalog has the words {words:.60}")

@@ -87,8 +87,8 @@ class ServiceSession:
     def is_changed(self, record: str, change: Change, value: str) -> bool:
         """Return whether a record is as a tool leaves it."""
         writes = self.problem.differences(self.writes)
-        wanted = self.problem.differences(change.writes(record, value))
-        return all(writes.get(key) == cell for key, cell in wanted.items())
+        differences = self.problem.differences(change.writes(record, value))
+        return all(writes.get(key) == cell for key, cell in differences.items())
 
     def fork(self) -> ServiceSession:
         """Return an independent copy."""

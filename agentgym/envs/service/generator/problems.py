@@ -53,14 +53,16 @@ def _draw_problem(
 ) -> Problem | None:
     """Draw a task; None where the database has nothing that a request needs."""
     problem = _world(config, domain, stream, key)
-    own = [record for record, row in problem.records.items() if row["customer"] == problem.customer]
+    own_records = [
+        record for record, row in problem.records.items() if row["customer"] == problem.customer
+    ]
     kinds = [
         stream.choice([kind for kind in config.kinds if kind != "transfer"] or config.kinds)
         for _ in problem.openings[:-1]
     ]
     rows, requests = dict(problem.records), list[Request]()
-    chosen = stream.sample(own, len(problem.openings))
-    for record, kind in zip(chosen, [*kinds, stream.choice(config.kinds)], strict=True):
+    opened = stream.sample(own_records, len(problem.openings))
+    for record, kind in zip(opened, [*kinds, stream.choice(config.kinds)], strict=True):
         drawn = _request(config, problem, stream, record, kind)
         if drawn is None:
             return None
@@ -81,14 +83,14 @@ def _world(config: GeneratorConfig, domain: Domain, stream: Stream, key: str) ->
             "tier": stream.choice(TIERS),
             "payments": ", ".join(payments),
         }
-    caller, *others = customers
+    caller, *other_customers = customers
     requests = stream.between(*config.requests)
     records: dict[str, Row] = {}
     for item in stream.sample(list(catalog), requests + stream.between(*config.records)):
         records[ids.pop()] = _record(domain, stream, caller, customers[caller], item)
-    for other in others:
+    for customer in other_customers:
         item = stream.choice(list(catalog))
-        records[ids.pop()] = _record(domain, stream, other, customers[other], item)
+        records[ids.pop()] = _record(domain, stream, customer, customers[customer], item)
     return Problem(
         domain,
         caller,
