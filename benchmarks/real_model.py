@@ -79,11 +79,13 @@ CHATML = (
     "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face"
     "<|im_end|>\n{%- endif -%}"
     "{%- for m in messages -%}<|im_start|>{{ 'user' if m['role'] == 'tool' else m['role'] }}\n"
-    "{{ m['content'] }}{%- for call in m.tool_calls or [] -%}{{ call.function.arguments.text }}"
+    "{{ m['content'] }}{%- for call in m.tool_calls or [] -%}"
+    "{{ call.function.arguments.text or call.function | tojson }}"
     "{%- endfor -%}<|im_end|>\n{%- endfor -%}"
     "{%- if add_generation_prompt -%}<|im_start|>assistant\n{%- endif -%}"
 )
-"""SmolLM2's template, extended as TRL requires: tool messages and tool calls."""
+"""SmolLM2's template, extended as TRL requires: tool messages and tool calls. TRL tries it
+with a call of another form, of which it has to find name and arguments."""
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -19,8 +19,6 @@ from agentgym.errors import require
 
 __all__ = ["is_tracing", "trace", "tracing"]
 
-EXTRA = "otel"
-"""The extra that brings OpenTelemetry."""
 TOOL = "act"
 """Name of the tool that an environment is."""
 _tracers: list[Any] = []
@@ -98,7 +96,7 @@ def trace(episode: Episode, times: Sequence[int]) -> None:
 
 
 def _import(name: str) -> Any:
-    return require(f"opentelemetry.{name}", EXTRA)
+    return require(f"opentelemetry.{name}", "otel")
 
 
 def _episode_attributes(episode: Episode) -> dict[str, Any]:

@@ -25,8 +25,6 @@ from agentgym.support.datafiles import ENDINGS, read_records
 from agentgym.support.typed_json import read_json
 
 __all__ = ["has_tasks", "play_rows"]
-_EXTRA = "search"
-"""The extra that brings pyarrow."""
 
 
 class _Function(TypedDict):
@@ -76,7 +74,7 @@ def has_tasks(path: Path) -> bool:
     if not path.is_file() or not path.name.endswith(ENDINGS):
         return False
     try:
-        _, first = next(read_records(path, _EXTRA), ("", None))
+        _, first = next(read_records(path, "search"), ("", None))
     except DataError:
         return False  # the reader of records explains
     return isinstance(first, Mapping) and isinstance(first.get(COLUMN), str)
@@ -91,7 +89,7 @@ def play_rows(path: Path) -> Iterator[Episode]:
         NotTrusted: A row names more than plain data.
         ConfigurationError: The environment cannot be made.
     """
-    talks = (_talk(path, place, row) for place, row in read_records(path, _EXTRA))
+    talks = (_talk(path, place, row) for place, row in read_records(path, "search"))
     made_reference, env = "", None
     try:
         for talk, later in pairwise(chain(talks, [None])):
