@@ -349,6 +349,7 @@ def test_a_dry_run_shows_no_secret(
     assert "api_key [hidden]" in output and toy_runs.API_KEY not in output
 
 
+@pytest.mark.usefixtures("smollm2")
 def test_every_study_can_be_loaded_is_listed_and_its_flags_are_known(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
