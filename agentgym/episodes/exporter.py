@@ -21,7 +21,7 @@ from agentgym.episodes.agenttraj import to_item
 from agentgym.episodes.any_file import read_any
 from agentgym.episodes.atif import to_atif, trajectory_folder
 from agentgym.episodes.chats import ChatOptions, ChatWriter
-from agentgym.episodes.prompt_rows import PromptWriter
+from agentgym.episodes.prompt_writer import PromptWriter
 from agentgym.episodes.records import Episode
 from agentgym.episodes.table_rows import schema, to_row
 from agentgym.errors import ConfigurationError, DataError, require
@@ -93,7 +93,7 @@ def export(
             `SPREADSHEET` columns; ``datasets``, a folder for ``datasets.load_dataset`` and the hub,
             with a parquet file for each split; ``sft``, JSON lines of conversations, see
             `agentgym.episodes.ChatWriter`; ``prompts``, a row for each task as parquet, or as JSON
-            lines if ``out`` ends in ``.jsonl``, see `agentgym.episodes.prompt_rows`; ``atif``, a
+            lines if ``out`` ends in ``.jsonl``, see `agentgym.episodes.prompt_writer`; ``atif``, a
             folder of trajectories in the format of Harbor, see `agentgym.episodes.atif`;
             ``agenttraj``, a file of AgentGym's trajectories, see `agentgym.episodes.agenttraj`; or
             ``records``, unchanged records.

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from packaging.requirements import Requirement
 
@@ -21,7 +22,7 @@ from agentgym import errors
 from agentgym.errors import DISTRIBUTION, ConfigurationError
 from agentgym.registration.families import GROUP
 from agentgym.registration.making import resolve
-from agentgym.support.caching import publish
+from agentgym.support.caching import SCRATCH, publish
 from agentgym.support.folder_lock import holds_other_files
 
 PYTHON = {"python_version": "3.12", "python_full_version": "3.12.0"}
@@ -76,16 +77,17 @@ class FamilyCode:
             texts: Texts of files, by their paths.
             agentgym_in: Path of the folder in it that gets the copy of agentgym.
         """
-        scratch = folder.with_name(f"{folder.name}.part")
-        shutil.rmtree(scratch, ignore_errors=True)
-        for path, text in texts.items():
-            (scratch / path).parent.mkdir(parents=True, exist_ok=True)
-            (scratch / path).write_text(text, encoding="utf-8")
-        package = Path(errors.__file__).parent
-        _copy(package, scratch / agentgym_in / package.name)
-        for own in self.own_packages:
-            _copy(own, scratch / own.name)
-        publish(scratch, folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder.parent, prefix=SCRATCH) as parent:
+            scratch = Path(parent) / folder.name
+            for path, text in texts.items():
+                (scratch / path).parent.mkdir(parents=True, exist_ok=True)
+                (scratch / path).write_text(text, encoding="utf-8")
+            package = Path(errors.__file__).parent
+            _copy(package, scratch / agentgym_in / package.name)
+            for own in self.own_packages:
+                _copy(own, scratch / own.name)
+            publish(scratch, folder)
 
 
 def check_new(folder: Path) -> None:

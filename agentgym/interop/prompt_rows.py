@@ -11,7 +11,7 @@ from agentgym.core.delegation import refuse_workers
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
 from agentgym.episodes import ChatWriter, Episode, Recorder
-from agentgym.episodes.prompt_rows import PromptWriter
+from agentgym.episodes.prompt_writer import PromptWriter
 from agentgym.errors import ConfigurationError
 from agentgym.interop.dialogue import draw_tasks, require_growing
 from agentgym.protocols.prompts import find_prompt
@@ -30,7 +30,7 @@ def prompt_rows(
     prompt: str | Path = "default",
     **kwargs: Any,
 ) -> list[dict[str, Any]]:
-    """Return a row for each task, with the columns of `agentgym.episodes.prompt_rows`.
+    """Return a row for each task, with the columns of `agentgym.episodes.prompt_writer`.
 
     Args:
         env: A short name such as ``webshop``, an id, or ``MODULE:ID``.

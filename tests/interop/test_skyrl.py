@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from agentgym.episodes.prompt_rows import ENV_CLASS
+from agentgym.episodes.prompt_writer import ENV_CLASS
 from agentgym.episodes.task_reference import COLUMN
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.interop.prompt_rows import prompt_rows

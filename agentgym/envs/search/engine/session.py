@@ -246,7 +246,7 @@ class SearchSession:
         return score(self.state.answers[-1], self.question.answers)
 
     def details(self, turn: SearchTurn, scores: AnswerScores | None) -> Mapping[str, Any]:
-        """Describe a turn for ``info["details"]``; the same keys in every turn.
+        """Describe a turn for ``info["details"]``; None for what is not known.
 
         Args:
             turn: The turn.
