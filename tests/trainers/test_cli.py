@@ -8,13 +8,11 @@ import importlib.util
 import json
 import os
 import re
-import resource
 import shutil
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,6 +20,7 @@ import pytest
 from agentgym.cli.parsing import subcommands
 from agentgym.registration.making import list_envs
 from agentgym.support.flag_parsing import known_flags
+from tests.disk import file_size_limit, limit_file_size
 from tests.toy import ToyEnv, ToyTasks
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config, storage_problem
@@ -253,11 +252,10 @@ def test_a_disk_that_fills_up_is_one_sentence_and_the_run_goes_on_when_there_is_
     """On a small file system where that can be mounted, else under a limit on file sizes."""
     if small_disk is None:
         out = tmp_path / "run"
-        limit = (60_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
         ended = toy_runs.run_command(
             toy_runs.arguments(out),
-            environment=os.environ,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
+            environment={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            preexec_fn=lambda: limit_file_size(60_000),
         )
         code, error = ended.returncode, ended.stderr
     else:
@@ -273,17 +271,6 @@ def test_a_disk_that_fills_up_is_one_sentence_and_the_run_goes_on_when_there_is_
     assert main(toy_runs.arguments(moved, "--resume")) == 0
     assert toy_runs.by_phase(moved) == toy_runs.by_phase(finished)
     assert toy_runs.summary(moved) == toy_runs.summary(finished)
-
-
-@contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
-    """Let no file of this process grow beyond ``size`` bytes: ``EFBIG``, without a small disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.slow

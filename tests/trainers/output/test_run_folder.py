@@ -8,6 +8,7 @@ import pytest
 from agentgym.cli import main as agentgym
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.caching import SCRATCH
+from tests.disk import file_size_limit
 from tests.trainers import toy_runs
 from tests.viewer.records import make_episodes, write
 from trainers.output.jsonl import append_line, read_jsonl
@@ -80,17 +81,10 @@ def test_a_line_that_does_not_fit_on_the_disk_is_an_error(tmp_path):
 
 def test_a_line_is_written_whole_or_not_at_all(tmp_path):
     """A file-size limit cuts a write short, as a full disk does."""
-    import resource
-
     path = tmp_path / "metrics.jsonl"
     append_line(path, "a" * 600)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    try:
-        with pytest.raises(OSError, match="too large"):
-            append_line(path, "b" * 600)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with file_size_limit(1000), pytest.raises(OSError, match="too large"):
+        append_line(path, "b" * 600)
     assert path.read_text() == "a" * 600 + "\n"
 
 
