@@ -69,7 +69,9 @@ def test_official_and_strict_options_differ(shop: Shop, goal: ShopGoal) -> None:
 @pytest.mark.parametrize(
     ("left", "right", "expected"),
     [("long lasting", "lasting long", True), ("", "x", False), ("red", "blue", False),
-     ("('size', 'x')", "x", True), ("caf\u00e9", "caf", True), ("a_b", "a b", False)],
+     ("('size', 'x')", "x", True), ("caf\u00e9", "caf", True), ("a_b", "a b", False),
+     ("wood lightweight fit", "wood ligptwlight fia", False),  # 85, and more is needed
+     ("wood lightweight fit", "wood ligptweight fit", True)],
 )  # fmt: skip
 def test_fuzzy(left: str, right: str, expected: bool) -> None:
     assert fuzzy(left, right) is expected
