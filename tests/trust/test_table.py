@@ -6,6 +6,7 @@ import inspect
 from dataclasses import fields
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -82,6 +83,20 @@ def test_the_names_of_bundled_files_are_plain() -> None:
         assert all(claim.plain for claim in env_claims(f"synth:{name}", {}))
     setups = [setup for name in bundled() for setup in load_protocol(name).setups.values()]
     assert {setup.data.variable for setup in setups if setup.data} == {*DATA_VARIABLES}
+
+
+@pytest.mark.parametrize(
+    ("table", "setting"),
+    [(EVALUATION, "protocol"), (EVALUATION, "prompt"), (TRAINING, "prompt"), (TRAINING, "model")],
+)
+def test_a_name_that_is_a_file_here_is_a_path(
+    table: Any, setting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bundled name is plain, unless somebody has put a file of that name into the folder."""
+    monkeypatch.chdir(tmp_path)
+    assert setting_claims({setting: "agentgym"}, table)[0].plain
+    (tmp_path / "agentgym").write_text("", encoding="utf-8")
+    assert setting_claims({setting: "agentgym"}, table)[0].nature == "path"
 
 
 @pytest.mark.parametrize("env", ["webshop", "gem:game:x", "my_module/Own-v0"])
