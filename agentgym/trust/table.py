@@ -179,7 +179,11 @@ ENVIRONMENTS: Mapping[str, EnvKind] = {
             "retriever_url": ADDRESS,
         }
     ),
-    "service": EnvKind(arguments=_GENERATED | _plain_entries("domain")),
+    "service": EnvKind(
+        arguments=_GENERATED
+        | _plain_entries("domain")
+        | {"user": Entry("address", _among("scripted")), "user_url": Entry("address", _among(""))}
+    ),
     "shell": EnvKind(
         arguments=_GENERATED
         | _plain_entries("command_timeout max_observation_chars")

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentgym.endpoints.cached_endpoint import EVERY, PATIENCE
 from agentgym.episodes import Recorder, Rescorer, read_episodes, replay
 from agentgym.errors import ConfigurationError
 from agentgym.rewards import Judge, JudgeMask, ShapedReward, parse_hooks
-from agentgym.rewards.judge.desk import EVERY, PATIENCE
 from agentgym.rewards.judge.question import make_question, quoted, read_prompt
 from agentgym.rewards.table import hooks_from_json, hooks_to_json
 from agentgym.vector import TextVectorEnv
@@ -251,8 +251,8 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "no JSON": (Canned("{"), "no whole JSON"),
     "no choices": ({"hello": 1}, "with choices"),
     "nothing": (completion(""), "without text"),
-    "words": (completion("I like it."), "no line VERDICT"),
-    "another's mark": (completion("VERDICT 0123456789ab 10"), "no line VERDICT"),
+    "words": (completion("I like it."), "one line VERDICT"),
+    "another's mark": (completion("VERDICT 0123456789ab 10"), "one line VERDICT"),
     "terminal": (refusal("\x1b[31mred\x1b[0m", 500), "HTTP 500"),
 }
 

@@ -9,6 +9,7 @@ Files:
 
 - ``env.py``, ``tasks.py``: the environment; the task sets
 - ``offers.py``: the admissible actions, a sample
+- ``voice.py``: a language model that words what the customer says
 - ``engine/``: ``domain`` (tools, rules and wording of a domain), ``problem`` (one task),
   ``records`` (the database and its tools), ``message`` (what a message of the agent says),
   ``customer`` (the simulated customer), ``session`` (one episode and its judge)

@@ -31,6 +31,7 @@ from agentgym.envs.service.experts.clerk import Clerk
 from agentgym.envs.service.generator.config import GeneratorConfig
 from agentgym.envs.service.offers import offers
 from agentgym.envs.service.tasks import domain_names, open_tasks
+from agentgym.envs.service.voice import SCRIPTED, open_voice
 
 REWARDS = ("sparse",)
 """Rewards: 1 for a solved task, else 0."""
@@ -83,12 +84,16 @@ class ServiceEnv(TextEnv[ServiceSession]):
         generator_seed: Seed of the generated tasks.
         horizon: Turn budget of an episode.
         reward: ``sparse``: 1 if the database and what was said are as the policy wants it.
+        user: The customer's words: ``scripted``, or ``chat:MODEL``, a model at an OpenAI-compatible
+            endpoint that rewords them; a program decides what is told.
+        user_url: URL of that endpoint up to ``/v1``; empty: ``OPENAI_BASE_URL`` or OpenAI.
         expert: The demonstrator: ``clerk`` asks, looks up and checks the policy, ``hasty`` mostly
             does not check, ``oracle`` knows the task.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
         ConfigurationError: A value is of the wrong type or out of range.
+        DependencyNotInstalled: A model plays the user, and the package ``openai`` is missing.
     """
 
     def __init__(
@@ -99,6 +104,8 @@ class ServiceEnv(TextEnv[ServiceSession]):
         generator_seed: int = 0,
         horizon: int = 40,
         reward: str = "sparse",
+        user: str = SCRIPTED,
+        user_url: str = "",
         expert: str = "clerk",
         **kwargs: Any,
     ) -> None:
@@ -107,6 +114,7 @@ class ServiceEnv(TextEnv[ServiceSession]):
         self._expert = EXPERTS[choice(expert, "expert", EXPERTS)]()
         self._oracle = EXPERTS["oracle"]()
         self._tasks = open_tasks(difficulty, domain, generator_seed, expert)
+        self._voice = open_voice(user, user_url)
         super().__init__(self._tasks, horizon=horizon, **kwargs)
 
     # -- the contract of a family ---------------------------------------------------------------
@@ -116,7 +124,7 @@ class ServiceEnv(TextEnv[ServiceSession]):
         return ("reason", "failed")
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        self._session = ServiceSession(self._tasks.problem(task))
+        self._session = self._make_session(task)
         return self._session.opening()
 
     def _act(self, action: str) -> Outcome:
@@ -162,10 +170,14 @@ class ServiceEnv(TextEnv[ServiceSession]):
         return self.session.snapshot()
 
     def _restore(self, state: Any) -> None:
-        self._session = ServiceSession(self._tasks.problem(self.task))
+        self._session = self._make_session(self.task)
         self._session.restore(state)
 
     # -- parts ----------------------------------------------------------------------------------
+
+    def _make_session(self, task: Task) -> ServiceSession:
+        word = self._voice.word if self._voice else None
+        return ServiceSession(self._tasks.problem(task), word)
 
     def _action_of(self, expert: Clerk) -> str | None:
         """Return an expert's next action; None once the episode has ended."""

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from agentgym.actions.thinking import strip_think
 from agentgym.errors import ConfigurationError
@@ -59,6 +58,11 @@ class JudgeQuestion:
     """The mark that a verdict must contain."""
     prompt: JudgePrompt
     """The prompt, which defines the permitted verdicts."""
+
+    @property
+    def expected(self) -> str:
+        """Description of a readable answer."""
+        return f"one line VERDICT {self.mark}, or several that agree,"
 
     def read(self, answer: str) -> float | None:
         """Return the score in [0, 1] of a response; None if it contains none, or several."""
@@ -142,11 +146,6 @@ def shortened(text: str, limit: int) -> str:
         return text
     half = max(limit - len(CUT), 2) // 2
     return text[:half] + CUT + text[-half:]
-
-
-def digest(*parts: Any) -> str:
-    """Return the key of a question: a hash of the judge, its settings and the text."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _plain_line(line: str) -> str:

@@ -9,10 +9,20 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from agentgym.core.hooks import TurnContext, Verdict
+from agentgym.endpoints.cached_endpoint import (
+    CachedEndpoint,
+    QuestionBounds,
+    check_recorded_url,
+)
 from agentgym.endpoints.config import EndpointConfig
 from agentgym.errors import ConfigurationError
-from agentgym.rewards.judge.desk import Desk, QuestionBounds
-from agentgym.rewards.judge.question import make_question, read_prompt, read_rubric, shortened
+from agentgym.rewards.judge.question import (
+    JudgeQuestion,
+    make_question,
+    read_prompt,
+    read_rubric,
+    shortened,
+)
 from agentgym.rewards.terms import FROM_0, SuppliedHook
 
 _FROM_1 = (1.0, float("inf"))
@@ -90,11 +100,7 @@ class AskingHook(SuppliedHook):
     def __post_init__(self) -> None:
         """Check the values."""
         super().__post_init__()
-        if "?" in self.url or "@" in self.url.partition("//")[2].partition("/")[0]:
-            raise ConfigurationError(
-                f"expected the URL of {self.name} without a password and without a query, because "
-                "records hold it; put the key into the environment variable that key_env names"
-            )
+        check_recorded_url(self.url, self.name)
         if not self.model:
             raise ConfigurationError(
                 f"expected the model that {self.name} asks, got none: write "
@@ -110,7 +116,8 @@ class AskingHook(SuppliedHook):
             retries=self.retries,
             requests_per_minute=self.requests_per_minute or None,
         )
-        self._desk = Desk(config, QuestionBounds(self.calls, self.tokens))
+        bounds = QuestionBounds(self.calls, self.tokens)
+        self._endpoint = CachedEndpoint("judge", config, bounds)
 
     def check(self) -> None:
         """Check that a question could be sent.
@@ -119,7 +126,7 @@ class AskingHook(SuppliedHook):
             DependencyNotInstalled: The package ``openai`` is missing.
             ConfigurationError: A required API key is not set, or cannot be sent.
         """
-        self._desk.check()
+        self._endpoint.check()
 
     def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool) -> None:
         """Use recorded verdicts, by hook name, and send questions only if this is allowed."""
@@ -127,7 +134,7 @@ class AskingHook(SuppliedHook):
 
     def interrupt(self) -> None:
         """Interrupt the current waits, from any thread."""
-        self._desk.interrupt()
+        self._endpoint.interrupt()
 
     def reset(self) -> None:
         """Clear the state of the previous episode."""
@@ -157,14 +164,22 @@ class AskingHook(SuppliedHook):
             verdicts = self._recorded[turn] if turn < len(self._recorded) else {}
             return verdicts.get(self.name) or Verdict("", None, UNKNOWN)
         question = make_question(read_prompt(self.kind), self.rubric, self._record(context))
-        key = self._desk.key(question)
+        key = self._endpoint.key(question)
         matches = (
             verdict
             for verdicts in self._recorded
             for verdict in verdicts.values()
             if verdict.key == key
         )
-        return next(matches, None) or self._desk.ask(key, question)
+        return next(matches, None) or self._ask(key, question)
+
+    def _ask(self, key: str, question: JudgeQuestion) -> Verdict:
+        """Return the judge's verdict on a question."""
+        answer = self._endpoint.ask(key, question)
+        return Verdict(
+            key, answer.value, answer.problem, answer.calls, answer.prompt_tokens,
+            answer.completion_tokens,
+        )  # fmt: skip
 
     def _record(self, context: TurnContext) -> list[tuple[str, str]]:
         """Return what is shown of the episode, under our headings."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from agentgym.envs.service.engine.customer import Customer
 from agentgym.envs.service.engine.domain import Change, Write
@@ -16,6 +16,13 @@ FIND, LIST, SHOW, SEARCH, SAY, TRANSFER = "find", "list", "show", "search", "say
 SPEAKER = "Customer: "
 """Begins what the customer says."""
 TRANSFERRED = "A supervisor takes over."
+
+
+class Wording(Protocol):
+    """Words what a customer says."""
+
+    def __call__(self, problem: Problem, draft: str, heard: str = "") -> str:
+        """Return the message, from the program's words and the agent's last message."""
 
 
 class ServiceTurn(NamedTuple):
@@ -34,10 +41,12 @@ class ServiceSession:
 
     Args:
         problem: The task.
+        word: Words the customer's messages, from the task, the program's words and the agent's
+            message; None: the program's words.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, word: Wording | None = None) -> None:
+        self.problem, self._word = problem, word
         self.customer = Customer(problem)
         self.talk, self._opening = self.customer.open()
         self.found = ""
@@ -60,7 +69,7 @@ class ServiceSession:
 
     def opening(self) -> str:
         """Return the policy, and what the customer says first."""
-        return f"{self.problem.policy}\n{SPEAKER}{self._opening}"
+        return f"{self.problem.policy}\n{self._customer_says(self._opening)}"
 
     def act(self, name: str, arguments: Iterable[str] = ()) -> ServiceTurn:
         """Execute an action: the name of a tool and its arguments in order."""
@@ -91,8 +100,10 @@ class ServiceSession:
         return all(writes.get(key) == cell for key, cell in differences.items())
 
     def fork(self) -> ServiceSession:
-        """Return an independent copy."""
-        return copy.copy(self)
+        """Return an independent copy for looking ahead; its customer speaks the program's words."""
+        session = copy.copy(self)
+        session._word = None
+        return session
 
     def snapshot(self) -> Any:
         """Return a picklable copy of the state."""
@@ -114,7 +125,7 @@ class ServiceSession:
         """Execute a tool and return its output."""
         if name == SAY:
             self.talk, text = self.customer.answer(self.talk, values[0])
-            return SPEAKER + text
+            return self._customer_says(text, values[0])
         if name == TRANSFER:
             return self._transfer(values[0])
         if name == FIND:
@@ -134,6 +145,9 @@ class ServiceSession:
             self.seen += tuple(hits)
             return "\n".join(hits.values())
         return self._change(name, *values)
+
+    def _customer_says(self, text: str, heard: str = "") -> str:
+        return SPEAKER + (text if self._word is None else self._word(self.problem, text, heard))
 
     def _transfer(self, number: str) -> str:
         count = len(self.problem.rules)
@@ -158,5 +172,5 @@ class ServiceSession:
         return self.records.show(record)
 
 
-CONSTANT = ("problem", "customer", "_opening")
+CONSTANT = ("problem", "customer", "_opening", "_word")
 """Attributes that are the same in every state of a task."""
