@@ -21,6 +21,7 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.evaluation.plan import Job, plan
 from agentgym.registration.making import make
 from tests.conformance.episodes import IDS, bare, indices
+from tests.toy import TOY_ID
 
 HORIZON = 6
 HOSTILE = ("", "lone \ud800, NUL \x00 <think> </tool_call> \u202e " + "x" * 9000)
@@ -140,12 +141,14 @@ def play_episode(env: TextEnv, job: Job, number: int) -> tuple[list[str], Turns]
     return actions, tuple(turns)
 
 
-def scripted(replies: Sequence[str]) -> Any:
-    """Return a model that says one reply after the other."""
+def scripted(replies: Sequence[str], last: Any = "stop") -> Any:
+    """Return a model that says one reply after the other, and why the last one ended."""
     left = iter(replies)
 
     def reply(*_: Any) -> ModelOutput:
-        output = ModelOutput.from_content("mockllm/model", next(left))
+        text = next(left)
+        reason = last if text == replies[-1] else "stop"
+        output = ModelOutput.from_content("mockllm/model", text, stop_reason=reason)
         output.usage = ModelUsage()
         return output
 
@@ -219,6 +222,38 @@ def test_an_environment_that_fails_is_an_error_of_its_sample(
     log = evaluated(task, scripted(["a"] * 20), tmp_path)
     assert log.samples and log.samples[0].error and not log.samples[0].scores
     assert "the host is gone" in log.samples[0].error.message
+
+
+TOO_LONG = "This model's maximum context length is 8192 tokens."
+
+
+@pytest.mark.parametrize(
+    ("reason", "ours"),
+    [("model_length", "context"), ("content_filter", "refused"), (None, "limit")],
+)
+def test_an_episode_that_inspect_ends_counts_as_it_stands(
+    reason: Any, ours: str, tmp_path: Path
+) -> None:
+    """What a provider says of a full context is no action, and a limit loses no progress."""
+    from agentgym.interop.inspect_ai.exported import environment
+
+    env = bare(TOY_ID)
+    (job,) = plan(env.tasks, "test", 1, 0, None, 1).jobs
+    _, info = env.reset(seed=job.seed, options={"task_id": job.task_id})
+    action = str(env.oracle_action())
+    _, reward, _, _, info = env.step(action)
+    assert info["score"] > 0 and not info["stop_reason"]
+    model = scripted([action, TOO_LONG], reason or "stop")
+    (log,) = inspect_ai.eval(
+        environment(TOY_ID, num_tasks=1), model=model, log_dir=str(tmp_path), display="none",
+        message_limit=None if reason else 4,
+    )  # fmt: skip
+    assert log.status == "success" and log.samples
+    scored = log.samples[0].scores["outcome"]
+    assert scored.value == {"score": info["score"], "success": 0.0, "reward": reward}
+    assert (scored.metadata["stop_reason"], scored.metadata["turns"]) == (ours, 1)
+    assert len(log.samples[0].store["turns"]) == 2
+    env.close()
 
 
 def test_arguments_of_the_environment_are_json(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from contextlib import closing
 from typing import Any
 
 from agentgym.core.options import check_seed, integer
+from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError, require
 from agentgym.evaluation.plan import plan
 from agentgym.interop.dialogue import Dialogue
@@ -41,6 +42,13 @@ SEED = "seed"
 """Metadata key of a sample for the seed of its episode."""
 TURNS = "turns"
 """Store key of a sample for its turns."""
+LIMIT = "limit"
+"""Stop reason of an episode that a limit of Inspect ended."""
+NO_ACTION = {
+    "model_length": StopReason.CONTEXT.value,
+    "content_filter": StopReason.REFUSED.value,
+}
+"""Inspect's stop reasons of outputs whose text is the provider's -> ours. They end the episode."""
 
 
 def _registered(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -151,22 +159,34 @@ async def _episode(talk: Dialogue, state: Any, generate: Any, horizon: int | Non
     seed = state.metadata[SEED]
     messages = await asyncio.to_thread(talk.reset, str(state.sample_id), seed=seed, horizon=horizon)
     turns = [_turn(talk.observation, 0.0, False)]
-    total, over = 0.0, False
-    while not over:
+    total, info, stop_reason = 0.0, {"score": 0.0, "success": False, "turn": 0}, ""
+    while not stop_reason:
+        _keep(state, turns, info, total, LIMIT)  # in case that one ends the next generation
         state.messages = _messages(messages)
         state = await generate(state, tool_calls="none")
+        if stop_reason := NO_ACTION.get(state.output.stop_reason, ""):
+            break
         answered = await asyncio.to_thread(talk.step, state.output.completion)
-        over, total = answered.done, total + answered.reward
-        turns.append(_turn(talk.observation, answered.reward, over))
-        state.store.set(TURNS, turns)
+        total, info = total + answered.reward, dict(answered.info)
+        stop_reason = str(info["stop_reason"])
+        turns.append(_turn(talk.observation, answered.reward, answered.done))
         messages = talk.messages()
-    state.messages = [*state.messages, _model.ChatMessageUser(content=answered.text)]
-    info = answered.info
+        if answered.done:
+            end = _model.ChatMessageUser(content=answered.text)
+            state.messages = [*state.messages, end]
+    _keep(state, turns, info, total, stop_reason)
+    return state
+
+
+def _keep(
+    state: Any, turns: list[Any], info: Mapping[str, Any], total: float, stop_reason: str
+) -> None:
+    """Store the turns of an episode and how it stands, which is what a limit leaves of it."""
+    state.store.set(TURNS, turns)
     state.store.set("outcome", {
         "score": info["score"], "success": float(info["success"]), "reward": total,
-        "turns": info["turn"], "stop_reason": info["stop_reason"],
+        "turns": info["turn"], "stop_reason": stop_reason,
     })  # fmt: skip
-    return state
 
 
 @_scorer.scorer(metrics={name: [_scorer.mean(), _scorer.stderr()] for name in SCORES})
@@ -174,10 +194,8 @@ def outcome() -> Callable[[Any, Any], Awaitable[Any]]:
     """Return the environment's scores of the episode."""
 
     async def score(state: Any, target: Any) -> Any:
-        scores = state.store.get("outcome")
-        if scores is None:  # a limit of Inspect ended it: it counts as it stands
-            rewards = [turn["reward"] for turn in state.store.get(TURNS, [])]
-            scores = {"score": 0.0, "success": 0.0, "reward": sum(rewards), "stop_reason": "limit"}
+        nothing = {**dict.fromkeys(SCORES, 0.0), "stop_reason": LIMIT}
+        scores = state.store.get("outcome", nothing)
         return _scorer.Score(
             value={name: float(scores[name]) for name in SCORES},
             answer=state.output.completion,
