@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from openenv.core.generic_client import GenericEnvClient
 
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import Outcome
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.interop.openenv.imported import make as imported
 from agentgym.interop.openenv.server import make_app
 from agentgym.interop.served_envs import LARGEST, ServerOptions
@@ -257,6 +257,25 @@ def test_the_session_of_a_client_that_was_killed_is_closed() -> None:
         assert waited(lambda: Noting.closed > before)
         with connect(url) as client:
             assert client.reset(seed=0).done is False
+
+
+def test_a_server_with_one_session_says_so_to_the_second_client() -> None:
+    """One is OpenEnv's default."""
+    with served(ToyEnv, max_envs=1) as url:
+        first, second = imported(url), imported(url)
+        first.reset(options={"split": "test", "index": 0})
+        with pytest.raises(EnvFailure, match="max_concurrent_envs"):
+            second.reset(options={"split": "test", "index": 0})
+        first.step("press red")
+        first.close()
+
+        def begun() -> bool:
+            with suppress(EnvFailure):
+                return bool(second.reset(options={"split": "test", "index": 0}))
+            return False
+
+        assert waited(begun)
+        second.close()
 
 
 def test_an_idle_session_is_closed() -> None:

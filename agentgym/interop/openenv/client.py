@@ -21,6 +21,8 @@ TOKEN = "AGENTGYM_OPENENV_TOKEN"
 """Variable with what the server asks for as ``Authorization: Bearer``."""
 LARGEST = 1 << 22
 """Most bytes of an answer."""
+FULL = "CAPACITY_REACHED"
+"""Code of OpenEnv's error if all sessions are in use."""
 SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 
 
@@ -44,6 +46,7 @@ class OpenEnvServer:
         self._path, self._timeout = parts.path, timeout
         self._socket_url = f"{SCHEMES[parts.scheme]}://{parts.netloc}{parts.path}/ws"
         self._client = require("websockets.sync.client", "openenv")
+        self._closed = require("websockets.exceptions", "openenv").ConnectionClosed
         token = os.environ.get(TOKEN, "")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._redactor = Redactor(token)
@@ -90,7 +93,9 @@ class OpenEnvServer:
                     max_size=LARGEST, additional_headers=self._headers, proxy=None,
                 )  # fmt: skip
             message = {"type": kind} if data is None else {"type": kind, "data": dict(data)}
-            self._socket.send(dump_json(message))
+            # A server that is full says so and closes; what it said is still to be read.
+            with suppress(self._closed):
+                self._socket.send(dump_json(message))
             answer = self._read_body(self._socket.recv(self._timeout), 200)
         except EnvFailure:
             self.end()
@@ -102,6 +107,12 @@ class OpenEnvServer:
         if not isinstance(content, dict) or answer.get("type") not in ("observation", "state"):
             self.end()
             words = content.get("message") if isinstance(content, dict) else answer
+            if isinstance(content, dict) and content.get("code") == FULL:
+                raise EnvFailure(
+                    f"the server at {self._url} has no further session: "
+                    f"{self._redactor.excerpt(str(words))}; by default OpenEnv serves one at a "
+                    "time (max_concurrent_envs): raise it there, or use fewer environments here"
+                )
             raise ActionFailed(f"the server refused {kind}: {self._redactor.excerpt(str(words))}")
         return content
 
