@@ -5,6 +5,9 @@
 A row names its task in the column ``agentgym``, which SkyRL passes to the environment. ``SkyRLEnv``
 is `SkyRLEpisode` as a subclass of skyrl-gym's ``BaseTextEnv``, imported on first use. A failing
 environment raises ``EnvFailure``: skyrl-gym cannot leave out an episode.
+
+SkyRL ends an episode whose messages are longer than ``generator.max_input_length``, by default 512
+tokens as ``trainer.max_prompt_length``, and trains on the reward so far: a warning says so.
 """
 
 from __future__ import annotations
@@ -16,8 +19,16 @@ from typing import Any
 from agentgym.episodes.task_reference import read_reference
 from agentgym.errors import require
 from agentgym.interop.dialogue import Dialogue, require_growing
+from agentgym.interop.early_ends import warn_of_early_end
 
 __all__ = ["SkyRLEpisode"]
+
+CAUSES = (
+    "the messages were longer than generator.max_input_length, by default "
+    "trainer.max_prompt_length; set both, and generator.max_turns above 1, as the page of exports "
+    "says"
+)
+"""Why SkyRL ends an episode."""
 
 
 class SkyRLEpisode:
@@ -44,6 +55,7 @@ class SkyRLEpisode:
         self._dialogue.require_one_agent()
         require_growing(self._dialogue.prompt)
         self._last: Mapping[str, Any] = {}
+        self._done = True
         self.turns = 0
         self.max_turns = self._dialogue.horizon
 
@@ -54,6 +66,7 @@ class SkyRLEpisode:
         task = self._task
         messages = self._dialogue.reset(task.task_id, seed=task.seed, horizon=task.horizon)
         self.turns, self.max_turns, self._last = 0, self._dialogue.horizon, {}
+        self._done = False
         return messages, {"task_id": task.task_id}
 
     def step(self, action: str) -> dict[str, Any]:
@@ -66,8 +79,9 @@ class SkyRLEpisode:
         Raises:
             EnvFailure: The environment failed.
         """
+        self._done = True  # if it fails
         turn = self._dialogue.step(action)
-        self.turns, self._last = self.turns + 1, turn.info
+        self.turns, self._last, self._done = self.turns + 1, turn.info, turn.done
         messages = [] if turn.done else [{"role": "user", "content": turn.text}]
         return {
             "observations": messages,
@@ -92,6 +106,9 @@ class SkyRLEpisode:
 
     def close(self) -> None:
         """Close the environment."""
+        if not self._done:
+            self._done = True
+            warn_of_early_end("SkyRL", self._task.env, self.turns, self.max_turns, CAUSES)
         self._dialogue.close()
 
     def __enter__(self) -> SkyRLEpisode:

@@ -17,9 +17,8 @@ rewards. For several environments in one run, pass a dict of factories and the r
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from agentgym.actions import ActionSpec
 from agentgym.agents import GRAMMAR, Session, tool_function
@@ -27,13 +26,18 @@ from agentgym.conversation.prompt import call_function
 from agentgym.core.delegation import refuse_workers
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import ConfigurationError, require
+from agentgym.interop.early_ends import warn_of_early_end
 from agentgym.registration.making import make, resolve
 
 __all__ = ["TrlTasks"]
 
-logger = logging.getLogger(__name__)
 RESERVED = ("reset", "get_reward")
 """Methods that TRL does not treat as tools."""
+CAUSES = (
+    "either the model answered without a call, or a result did not fit into max_completion_length, "
+    "of which TrlTasks.completion_tokens(tokenizer) counts what the solver needs"
+)
+"""Why TRL ends an episode."""
 
 
 class TrlTasks:
@@ -154,8 +158,6 @@ def _played_tokens(session: Session, text_env: Any, tokenizer: Any) -> int:
 class _TrlEnvironment:
     """One environment at a time; subclasses have a method for each action."""
 
-    _warned: ClassVar = False
-
     def __init__(self, name: str, kwargs: dict[str, Any]) -> None:
         self._name, self._env = name, GuardedEnv(make(name, **kwargs))
         self._session: Session | None = None
@@ -178,15 +180,8 @@ class _TrlEnvironment:
         session = self._session
         if session is None or session.failure is not None:
             return None
-        if not session.over and not type(self)._warned:
-            type(self)._warned = True
-            logger.warning(
-                "TRL ended an episode of %s after %d of up to %d turns: either the model answered "
-                "without a call, or a result did not fit into max_completion_length, of which "
-                "TrlTasks.completion_tokens(tokenizer) counts what the solver needs; further "
-                "episodes that end so are not reported",
-                self._name, len(session.moments) - 1, session.horizon,
-            )  # fmt: skip
+        if not session.over:
+            warn_of_early_end("TRL", self._name, session.turns, session.horizon, CAUSES)
         return session.reward
 
     def _call(self, name: str, arguments: Any) -> str:
