@@ -105,9 +105,9 @@ def measure(concurrency: int, options: argparse.Namespace) -> dict[str, Any]:
     with serving(options.latency) as server:
         config = ChatConfig("local", server.url)
         policy = ChatPolicy(config, env.unwrapped.action_prompt())  # type: ignore[attr-defined]
-        began = time.perf_counter()
+        start = time.perf_counter()
         report = evaluate(policy, env, "test", options.n, concurrency=concurrency)
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - start
         env.close()
         return {
             "in_flight": concurrency,

@@ -70,7 +70,7 @@ def play(door: str, family: str, tasks: range, python: str, episode_folder: str)
     env_id = next(entry.id for entry in FAMILIES if entry.name == family)
     if door not in ONLY_SWE:
         selection = f"episodes_are_those_of_gymnasium and {env_id.rpartition('/')[2]}"
-    began = time.monotonic()
+    start = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.xml")
         name, peer = DOORS[door]
@@ -99,7 +99,7 @@ def play(door: str, family: str, tasks: range, python: str, episode_folder: str)
             name: [outcome for outcome, _ in results].count(name) for name in ("passed", *OUTCOMES)
         },
         "told": " ".join(messages[0].split())[:300] if messages else "",
-        "seconds": round(time.monotonic() - began, 1),
+        "seconds": round(time.monotonic() - start, 1),
     }
 
 

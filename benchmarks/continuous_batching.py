@@ -132,7 +132,7 @@ def own_engine(model: PreTrainedModel) -> Answer:
         engine.submit([Request(key, ids, TOKENS, 0) for key, ids in enumerate(prompts)], sampling)
         completions: dict[int, list[int]] = {}
         while len(completions) < len(prompts):
-            completions.update((key, ended.ids) for key, ended in engine.advance())
+            completions.update((key, output.ids) for key, output in engine.advance())
         return [completions[key] for key in range(len(prompts))]
 
     return answer

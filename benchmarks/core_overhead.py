@@ -127,9 +127,11 @@ def rollout(envs: TextVectorEnv, seconds: float) -> float:
     start = time.perf_counter()
     while (elapsed := time.perf_counter() - start) < seconds:
         results = envs.step_slots(slots, [ACTIONS[(turn + slot) & 3] for slot in slots])
-        ended = [slot for slot, result in zip(slots, results, strict=True) if result[2] | result[3]]
-        if ended:
-            envs.reset_slots(ended)
+        finished = [
+            slot for slot, result in zip(slots, results, strict=True) if result[2] | result[3]
+        ]
+        if finished:
+            envs.reset_slots(finished)
         steps += count
         turn += 1
     return steps / elapsed

@@ -43,8 +43,8 @@ def draw_training_gain(result: Mapping[str, Any], path: Path) -> None:
                 [0, 1], [arms["warm-start"], arms["trained"]], marker="o", label=label
             )
             if baselines := [arms[baseline] for baseline in BASELINES if baseline in arms]:
-                further, how = [arms["warm-start"], max(baselines)], {"ls": "--", "mfc": "white"}
-                axes.plot([0, 1], further, marker="o", color=line.get_color(), **how)
+                further, marks = [arms["warm-start"], max(baselines)], {"ls": "--", "mfc": "white"}
+                axes.plot([0, 1], further, marker="o", color=line.get_color(), **marks)
         for arm, style in (("random", ":"), ("demonstrator", "-."), ("oracle", "--")):
             if arm in rows[0]["success"]:
                 level = _untrained(env, arm, rows[0])

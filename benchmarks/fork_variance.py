@@ -90,19 +90,21 @@ def exact(process: Process) -> np.ndarray:
 
 
 def gradients(
-    process: Process, how: Estimator, groups: int, seed: int
+    process: Process, estimator: Estimator, groups: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the (S, T) gradients of groups, and the (S,) turns played in each."""
     rng = np.random.default_rng(seed)
-    preset = how.preset
+    preset = estimator.preset
 
     def choose(chance: float) -> int:
         return int(rng.random() < chance)
 
-    group_episodes = [grow(process, how.branching, how.size, choose) for _ in range(groups)]
+    group_episodes = [
+        grow(process, estimator.branching, estimator.size, choose) for _ in range(groups)
+    ]
     batch = batch_of(process, group_episodes)
     episodes = [episode for group in group_episodes for episode in group]
-    value = {history: how.foresees * process.value(history) for history in process.pay}
+    value = {history: estimator.foresees * process.value(history) for history in process.pay}
     values = [value[actions[:t]] for *_, actions in episodes for t in range(len(actions))]
     batch = replace(batch, values=np.array(values))
     masks = apply_filters(batch, [part for part in preset.filters if "Zero" not in str(part)])
@@ -129,8 +131,8 @@ def measure(groups: int, seed: int) -> dict[str, Any]:
     for name, process in processes().items():
         truth = exact(process)
         figures[name] = {"exact": truth.tolist(), "estimators": {}}
-        for label, how in _estimators().items():
-            parts, turns = gradients(process, how, groups, seed)
+        for label, estimator in _estimators().items():
+            parts, turns = gradients(process, estimator, groups, seed)
             mean, variance = parts.mean(0), parts.var(0, ddof=1).sum()
             # The noise in the squared mean of a sample.
             signal = max(float(mean @ mean - variance / groups), 1e-12)

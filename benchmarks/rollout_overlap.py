@@ -97,10 +97,10 @@ class LockstepEngine(DrawnLengths):
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
         """Return all completions at once."""
-        ended: list[tuple[int, Completion]] = []
+        completions: list[tuple[int, Completion]] = []
         while self.running:
-            ended += self.engine.advance(timeout)
-        return ended
+            completions += self.engine.advance(timeout)
+        return completions
 
 
 class LockstepEnvs:

@@ -114,8 +114,8 @@ def _best(body: Callable[[], object], repeats: int, tries: int = 7) -> float:
     body()
     times = []
     for _ in range(tries):
-        began = time.process_time()
+        start = time.process_time()
         for _ in range(repeats):
             body()
-        times.append((time.process_time() - began) / repeats)
+        times.append((time.process_time() - start) / repeats)
     return min(times)

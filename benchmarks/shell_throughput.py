@@ -24,14 +24,14 @@ def measure_episodes(options: Options) -> dict[str, float]:
     env = make(ENV_ID, difficulty="easy").unwrapped
     resets, turns = list[float](), list[float]()
     while sum(resets) + sum(turns) < options["seconds"] or len(resets) < 2:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         _, info = env.reset(options={"index": len(resets) % env.tasks.len("train")})
-        resets.append(time.perf_counter() - begun)
+        resets.append(time.perf_counter() - start)
         while not info["stop_reason"]:
             action = env.demonstrator_action()
-            begun = time.perf_counter()
+            start = time.perf_counter()
             info = env.step(action)[4]
-            turns.append(time.perf_counter() - begun)
+            turns.append(time.perf_counter() - start)
     env.close()
     return {
         "reset_milliseconds": 1000 * statistics.median(resets),

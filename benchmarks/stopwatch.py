@@ -103,8 +103,8 @@ def play(
         over = False
         while not over:
             action = draw.choice(info["admissible_actions"])
-            _, _, done, late, info = step(lambda: env.step(action))  # noqa: B023
-            over = done or late
+            _, _, terminated, late, info = step(lambda: env.step(action))  # noqa: B023
+            over = terminated or late
     return {
         f"{name}_steps_per_second": step.rate,
         f"{name}_reset_milliseconds": 1000 * statistics.median(resets),

@@ -69,14 +69,14 @@ def submission(number: int, seed: int, tasks: Sequence[Instance]) -> Submission:
     draw = Stream("fuzzed-submission", seed, number)
     instance = draw.choice(tasks)
     kind = _kind(draw)
-    files, how = _repair(instance, kind, draw)
+    files, description = _repair(instance, kind, draw)
     if kind in ("exploit", "both"):
         more = _exploit(instance, files, draw)
-        how = ", ".join(filter(None, (how, more)))
+        description = ", ".join(filter(None, (description, more)))
     assert isinstance(instance.source, FolderSource)
     sources = contents(instance.source)
     edits = {path: text for path, text in files.items() if sources.get(path) != text}
-    return Submission(number, instance, kind, how, edits)
+    return Submission(number, instance, kind, description, edits)
 
 
 def _kind(draw: Stream) -> str:

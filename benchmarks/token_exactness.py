@@ -237,9 +237,10 @@ class Writer:
     def _pieces(self, token: int, stream: Stream) -> list[int]:
         """Return a token, or two others with the same text."""
         text = self.tokenizer.decode([token])
-        at = 1 + stream.below(max(1, len(text) - 1))
+        position = 1 + stream.below(max(1, len(text) - 1))
         parts = [
-            self.tokenizer.encode(part, add_special_tokens=False) for part in (text[:at], text[at:])
+            self.tokenizer.encode(part, add_special_tokens=False)
+            for part in (text[:position], text[position:])
         ]
         pieces = [piece for part in parts for piece in part]
         return pieces if self.tokenizer.decode(pieces) == text else [token]
@@ -286,7 +287,7 @@ def count(tokenizer: Any, engine: Recorder, turns: int, seed: int) -> dict[str, 
     first = 0
     while counts["turns"] < turns:
         engine.turns.clear()  # a slot plays one episode a call
-        tasks = [{"split": "train", "index": first + at} for at in range(SLOTS)]
+        tasks = [{"split": "train", "index": first + slot} for slot in range(SLOTS)]
         episodes = runner.run(tasks, seed=seed, first_episode=first)
         first += SLOTS
         by_name = {name_of(prompts): prompts for prompts in engine.turns.values()}

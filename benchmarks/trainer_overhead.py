@@ -105,9 +105,9 @@ def credit_seconds() -> float:
     preset = get_preset("default")
     best = float("inf")
     for _ in range(REPEATS):
-        began = time.perf_counter()
+        start = time.perf_counter()
         advantage(batch, preset.terms, preset.post)
-        best = min(best, time.perf_counter() - began)
+        best = min(best, time.perf_counter() - start)
     return best * TOKENS / batch.n_tokens
 
 

@@ -147,19 +147,19 @@ class Replay:
         }
         self.compare("clickables", native, step.get("available"), record, action)
         answers = {mode: env.step(action) for mode, env in self.envs.items()}
-        text, reward, done, _, info = answers["text"]
+        text, reward, terminated, _, info = answers["text"]
         self.compare("text", text, step.get("obs"), record, action)
         self.compare("text_rich", answers["text_rich"][0], step.get("obs_rich"), record, action)
-        self.compare("done", done, step.get("done"), record, action)
-        self.count["purchases"] += done
+        self.compare("done", terminated, step.get("done"), record, action)
+        self.count["purchases"] += terminated
         if abs(reward - step.get("reward", reward)) > TOLERANCE:
             self.compare("reward", reward, step["reward"], record, action)
         parts = step.get("reward_info") or {}
         recorded = {name: parts[name] for name in CHECKED_PARTS if name in parts}
-        if done and recorded:
+        if terminated and recorded:
             native = {name: info["details"][name] for name in recorded}
             self.compare("reward_parts", native, recorded, record, action)
-        return not done
+        return not terminated
 
     def compare(self, aspect: str, native: Any, recorded: Any, record: Any, action: str) -> None:
         """Count a difference; a value that was not recorded agrees with everything."""

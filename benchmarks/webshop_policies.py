@@ -134,10 +134,10 @@ def play(
     """Play one episode and return score, success and turns."""
     split, index = place
     _, info = env.reset(seed=number, options={"split": split, "index": index})
-    rng, done = random.Random(number), False
-    while not done:
+    rng, over = random.Random(number), False
+    while not over:
         _, _, terminated, truncated, info = env.step(policy(env, info, rng))
-        done = terminated or truncated
+        over = terminated or truncated
     return info["score"], info["success"], info["turn"]
 
 

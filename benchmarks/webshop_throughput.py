@@ -92,13 +92,13 @@ def measure_open_episodes(options: Options) -> dict[str, float]:
     envs = [make(ENV_ID, disable_env_checker=True, **shop(options)) for _ in range(OPEN)]
     for number, env in enumerate(envs):
         env.reset(seed=number)
-    begun = time.thread_time()
+    start = time.thread_time()
     for env in envs:
         env.step("search[shoes]")
     return {
         "open_episodes": float(OPEN),
-        "open_episodes_start_seconds": begun - started,
-        "open_episodes_turn_seconds": time.thread_time() - begun,
+        "open_episodes_start_seconds": start - started,
+        "open_episodes_turn_seconds": time.thread_time() - start,
         "open_episodes_megabytes": memory() - old_bytes,
     }
 

@@ -232,8 +232,8 @@ def storage_problem(error: BaseException) -> str | None:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in DISK:
-            where = f" ({cause.filename})" if cause.filename else ""
-            return f"{os.strerror(cause.errno)}{where}"
+            file_note = f" ({cause.filename})" if cause.filename else ""
+            return f"{os.strerror(cause.errno)}{file_note}"
         for number in DISK:
             if f"(os error {number})" in str(cause):
                 return os.strerror(number)

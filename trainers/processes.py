@@ -221,15 +221,15 @@ def meet(place: str) -> None:
     if _control is None:
         return
     _meetings += 1
-    began = time.monotonic()
+    start = time.monotonic()
     with losses_explained():
         _note_place(place)
         while missing := [
-            f"process {rank} (last seen at {where})"
-            for rank, (meetings, where) in enumerate(_places())
+            f"process {rank} (last seen at {location})"
+            for rank, (meetings, location) in enumerate(_places())
             if meetings < _meetings
         ]:
-            waited = time.monotonic() - began
+            waited = time.monotonic() - start
             if waited > _patience:
                 raise ProcessLost(
                     f"expected all {world()} processes to reach {place} within {_patience:g} s of "
@@ -266,8 +266,8 @@ def on_main(function: Callable[[], T]) -> T:
 
 def share(count: int) -> range:
     """Return this process's indices among ``count``: contiguous parts of nearly equal length."""
-    of, at = world(), rank()
-    return range(count * at // of, count * (at + 1) // of)
+    of, index = world(), rank()
+    return range(count * index // of, count * (index + 1) // of)
 
 
 def main_only(function: Callable[P, None]) -> Callable[P, None]:
@@ -368,7 +368,7 @@ def _stuck() -> str:
     """Return the error that a collective waited too long, and where each process was."""
     try:
         places = ", ".join(
-            f"process {rank} at {where}" for rank, (_, where) in enumerate(_places())
+            f"process {rank} at {location}" for rank, (_, location) in enumerate(_places())
         )
     except RuntimeError:  # the store went with the process that held it
         return _describe_loss()

@@ -243,8 +243,8 @@ class _Run:
                 continue
             n_episodes = len(processes.share(len(comparison.tasks)))
             called = f"test {self._names[arm]}{GREEDY if greedy else ''}"
-            ended = self._display.episodes(called, n_episodes, result=True)
-            trajectories = learning.play(comparison.tasks, greedy, ended)
+            on_episode = self._display.episodes(called, n_episodes, result=True)
+            trajectories = learning.play(comparison.tasks, greedy, on_episode)
             log = EpisodeLog(self._run, learning.chat, panels=comparison.panels)
             for env, part in by_family(trajectories).items():
                 path = self._folder.eval_episodes(name, env if self._run.several else "")

@@ -55,39 +55,39 @@ class Quotes:
         self._start = self._failures = 0
         self._fence = 0, 0
 
-    def end(self, start: int, at: int, stop: int) -> int:
+    def end(self, start: int, position: int, stop: int) -> int:
         """Return the end of the quotation that contains the span ``[at, stop)``, or -1.
 
         Args:
             start: Start of the answer so far: quotations cannot open before it. ``start`` and
-                ``at`` must not decrease from call to call.
-            at: Start of the span.
+                ``position`` must not decrease from call to call.
+            position: Start of the span.
             stop: End of the span, exclusive.
         """
         if start > self._start:
             self._start, self._fence = start, (start, 0)
-        if end_of_space(self._text, self._start) >= at:
+        if end_of_space(self._text, self._start) >= position:
             return -1
-        if is_in_code(self._text, at, stop):
+        if is_in_code(self._text, position, stop):
             return stop
         end = max(
-            self._end_of_json(at),
-            self._end_of_fence(at, stop),
-            *(self._end_of_action(delimiter, at, stop) for delimiter in self._delimiters),
+            self._end_of_json(position),
+            self._end_of_fence(position, stop),
+            *(self._end_of_action(delimiter, position, stop) for delimiter in self._delimiters),
             -1,
         )
         if end > self._start:  # later searches begin here, which keeps the total time linear
             self._start, self._fence = end, (end, 0)
         return end
 
-    def _end_of_json(self, at: int) -> int:
-        """Return the end of a complete tool call's JSON that begins before ``at``, or -1."""
+    def _end_of_json(self, position: int) -> int:
+        """Return the end of a complete tool call's JSON that begins before ``position``, or -1."""
         text = self._text
-        opening = self._lowered.rfind(_TOOL, self._start, at)
+        opening = self._lowered.rfind(_TOOL, self._start, position)
         tagged = opening >= 0
         begin = opening + len(_TOOL) if tagged else self._start
         if not tagged and self._grammar == "tool_call":
-            foreign = find_json(text[begin:at])
+            foreign = find_json(text[begin:position])
             begin += foreign[1] if foreign else 0
         begin = end_of_space(text, begin)
         if self._failures >= _MOST_FAILURES or not text.startswith(("{", "["), begin):
@@ -99,10 +99,10 @@ class Quotes:
             return -1
         if tagged and not TOOL_CALL_END.match(text, end) and text[end : end + 64].strip():
             return -1
-        return end if end > at else -1
+        return end if end > position else -1
 
-    def _end_of_fence(self, at: int, stop: int) -> int:
-        ticks = self._open_fence(at)
+    def _end_of_fence(self, position: int, stop: int) -> int:
+        ticks = self._open_fence(position)
         if not ticks:
             return -1
         end = self._fences.get(ticks, 0)
@@ -113,34 +113,34 @@ class Quotes:
         longer_fence = re.compile(rf"^{_LABEL}`{{{ticks},}}[ \t]*\w", re.MULTILINE | re.IGNORECASE)
         return -1 if end < 0 or longer_fence.search(self._text, stop, end) else end
 
-    def _open_fence(self, at: int) -> int:
-        """Return the number of backticks of the fence that is open at ``at``; 0 outside a fence."""
+    def _open_fence(self, position: int) -> int:
+        """Return the number of backticks of the fence open at ``position``; 0 outside a fence."""
         begin, opened = self._fence
         text = self._text
-        if begin == self._start and (first := _FENCE_HERE.match(text, begin, at)):
+        if begin == self._start and (first := _FENCE_HERE.match(text, begin, position)):
             begin, opened = first.end(), len(first[1])
-        while (place := text.find("```", begin, at)) >= 0:
+        while (place := text.find("```", begin, position)) >= 0:
             # A fence begins its line, after at most a short label: look back 40 characters.
             fence = _FENCE.match(text, max(begin, text.rfind("\n", max(0, place - 40), place) + 1))
-            stop = text.find("\n", place, at)
-            begin = at if stop < 0 else stop
+            stop = text.find("\n", place, position)
+            begin = position if stop < 0 else stop
             if fence is None or fence.start(1) != place:
                 continue
             if not opened:
                 opened = len(fence[1])
             elif len(fence[1]) >= opened and not fence[2].strip():
                 opened = 0
-        self._fence = at, opened
+        self._fence = position, opened
         return opened
 
-    def _end_of_action(self, delimiter: _Delimiter, at: int, stop: int) -> int:
+    def _end_of_action(self, delimiter: _Delimiter, position: int, stop: int) -> int:
         text, head, tail = self._lowered, delimiter.head, delimiter.tail
-        opening = text.rfind(head, self._start, at)
+        opening = text.rfind(head, self._start, position)
         if opening < 0:
             return -1
         opening += len(head)
         if tail == "]":
-            if _closes(text, opening, at):
+            if _closes(text, opening, position):
                 return -1
             line = text.find("\n", stop)
             end = text.find("]", stop, len(text) if line < 0 else line) + 1
@@ -170,16 +170,16 @@ def _closes(text: str, begin: int, end: int) -> bool:
     return False
 
 
-def is_in_code(text: str, at: int, stop: int) -> bool:
+def is_in_code(text: str, position: int, stop: int) -> bool:
     """Return whether ``text[at:stop]`` is in single backticks, as when prose mentions a marker."""
-    if text[at - 1 : at] != "`" or text[stop : stop + 1] != "`":
+    if text[position - 1 : position] != "`" or text[stop : stop + 1] != "`":
         return False
-    if text[at - 2 : at - 1] == "`" or text[stop + 1 : stop + 2] == "`":
+    if text[position - 2 : position - 1] == "`" or text[stop + 1 : stop + 2] == "`":
         return False
-    line = text.rfind("\n", max(0, at - _LONGEST_LINE), at)
-    if line < 0 and at > _LONGEST_LINE:
+    line = text.rfind("\n", max(0, position - _LONGEST_LINE), position)
+    if line < 0 and position > _LONGEST_LINE:
         return False
-    return text.count("`", line + 1, at) % 2 == 1
+    return text.count("`", line + 1, position) % 2 == 1
 
 
 @lru_cache(maxsize=256)

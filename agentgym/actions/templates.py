@@ -171,7 +171,7 @@ class Template:
         return max(0, *(longest.get(marker[1], 0) - len(marker[0]) + 1 for marker in markers))
 
     def _rest(
-        self, page: Page, at: int, literals: tuple[str, ...]
+        self, page: Page, position: int, literals: tuple[str, ...]
     ) -> tuple[dict[str, str] | None, int, bool]:
         """Match everything after the head.
 
@@ -184,24 +184,24 @@ class Template:
         for index, name in enumerate(self.names):
             literal = literals[index + 1]
             if not literal:
-                values[name] = page.text[at:]
+                values[name] = page.text[position:]
                 return values, len(page.text), False
             bracket = literal[0] == "]" and literals[index].endswith("[")
             verbatim = name in self._verbatim
             if bracket:
-                end = page.closing(at - 1)
+                end = page.closing(position - 1)
             else:  # a plain value ends on its line
-                stop = -1 if verbatim else page.text.find("\n", at)
+                stop = -1 if verbatim else page.text.find("\n", position)
                 end = page.text.find(
-                    literal, at, len(page.text) if stop < 0 else stop + len(literal)
+                    literal, position, len(page.text) if stop < 0 else stop + len(literal)
                 )
             if end < 0:
                 return None, 0, verbatim and not bracket
             if not page.text.startswith(literal, end):
                 return None, 0, False
-            values[name] = page.text[at:end]
-            at = end + len(literal)
-        return values, at, False
+            values[name] = page.text[position:end]
+            position = end + len(literal)
+        return values, position, False
 
     def _line(self, line: str) -> dict[str, str] | None:
         """Match a whole line, white space already collapsed."""
@@ -210,19 +210,19 @@ class Template:
             return None
         if not self.names:
             return {} if len(line) == len(head) else None
-        at, stop = len(head), len(line) - len(last)
-        if stop < at or line[stop:].lower() != last.lower():
+        position, stop = len(head), len(line) - len(last)
+        if stop < position or line[stop:].lower() != last.lower():
             return None
         values: dict[str, str] = {}
         lowered = line.lower()
         search = lowered if len(lowered) == len(line) else line
         for index, name in enumerate(self.names[:-1]):
             literal = self.literals[index + 1]
-            end = search.find(literal.lower() if search is lowered else literal, at, stop)
+            end = search.find(literal.lower() if search is lowered else literal, position, stop)
             if end < 0:
                 return None
-            values[name], at = line[at:end], end + len(literal)
-        values[self.names[-1]] = line[at:stop]
+            values[name], position = line[position:end], end + len(literal)
+        values[self.names[-1]] = line[position:stop]
         return values if all(value.strip() for value in values.values()) else None
 
 
@@ -270,61 +270,62 @@ class RowsTemplate(Template):
                 return Match(head.start(), end, self.spec, values)
         return None
 
-    def _read(self, text: str, at: int, values: dict[str, str], unclosed: set[str]) -> int:
+    def _read(self, text: str, position: int, values: dict[str, str], unclosed: set[str]) -> int:
         """Read the lines behind the head; return where they end, or -1."""
         while True:
-            at = end_of_space(text, at)
+            position = end_of_space(text, position)
             unread_names = [name for name in self._rows if name not in values]
             name = next(
-                (name for name in unread_names if text.startswith(self._rows[name][0], at)), ""
+                (name for name in unread_names if text.startswith(self._rows[name][0], position)),
+                "",
             )
             if not name:
-                complete = self._required <= values.keys() and text.startswith(self._last, at)
-                return at + len(self._last) if complete else -1
+                complete = self._required <= values.keys() and text.startswith(self._last, position)
+                return position + len(self._last) if complete else -1
             prefix, suffix = self._rows[name]
-            at += len(prefix)
+            position += len(prefix)
             behind = (
                 self._last,
                 *(self._rows[name_left][0] for name_left in unread_names if name_left != name),
             )
-            end = -1 if name in unclosed else self._closing(text, at, name, behind)
+            end = -1 if name in unclosed else self._closing(text, position, name, behind)
             if end < 0:
-                if name not in unclosed and text.find(suffix, at) < 0:
+                if name not in unclosed and text.find(suffix, position) < 0:
                     unclosed.add(name)  # a later head cannot find the closing text either
                 return -1
-            values[name] = text[at:end]
-            at = end + len(suffix)
+            values[name] = text[position:end]
+            position = end + len(suffix)
 
-    def _closing(self, text: str, at: int, name: str, behind: tuple[str, ...]) -> int:
+    def _closing(self, text: str, position: int, name: str, behind: tuple[str, ...]) -> int:
         """Return where a value ends, or -1."""
         suffix, stop = self._rows[name][1], len(text)
         if name not in self._verbatim:  # a plain value ends on its line
-            line = text.find("\n", at)
+            line = text.find("\n", position)
             stop = line if line >= 0 else stop
-        end = text.find(suffix, at, stop)
+        end = text.find(suffix, position, stop)
         while end >= 0 and not text.startswith(behind, end_of_space(text, end + len(suffix))):
             end = text.find(suffix, end + 1, stop)
         return end
 
 
-def end_of_space(text: str, at: int) -> int:
-    """Return the first position from ``at`` that is not white space."""
-    space = _SPACE.match(text, at)
-    return space.end() if space else at
+def end_of_space(text: str, position: int) -> int:
+    """Return the first position from ``position`` that is not white space."""
+    space = _SPACE.match(text, position)
+    return space.end() if space else position
 
 
 def _fence_pattern(head: str) -> str:
     """Build the regular expression that finds a fence of any length, and the text behind it."""
-    parts, at = [], 0
+    parts, position = [], 0
     for marker in _MARKER.finditer(head):
         sign, least = marker[1], len(marker[0])
         # The lookarounds match a run of signs only as a whole, so it is tried only once.
         parts += [
-            re.escape(head[at : marker.start()]),
+            re.escape(head[position : marker.start()]),
             f"(?<!{sign})({sign}{{{least},}})(?!{sign})",
         ]
-        at = marker.end()
-    return "".join((*parts, re.escape(head[at:])))
+        position = marker.end()
+    return "".join((*parts, re.escape(head[position:])))
 
 
 def _head_pattern(head: str) -> str:

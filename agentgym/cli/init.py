@@ -111,17 +111,17 @@ def _listed(files: list[Path]) -> str:
 
 def _next_lines(command: Init) -> Iterator[str]:
     """Yield the commands that test and use what was written."""
-    where = f"cd {command.out} && " if command.out != Path() else ""
+    location = f"cd {command.out} && " if command.out != Path() else ""
     # README's first command installs no pytest, and a bare pytest may be another Python's.
     if not importlib.util.find_spec("pytest"):
-        yield f"{where}python -m pip install pytest"
+        yield f"{location}python -m pip install pytest"
     tests = f"test_{command.name}.py"
     if command.kind == "package":
-        yield f"{where}python -m pip install -e ./{command.name}"
+        yield f"{location}python -m pip install -e ./{command.name}"
         tests = command.name
-    yield f"{where}python -m pytest {tests}"
+    yield f"{location}python -m pytest {tests}"
     for line in NEXT[command.kind]:
-        yield where + line.format(name=command.name, title=title(command.name))
+        yield location + line.format(name=command.name, title=title(command.name))
 
 
 def title(name: str) -> str:

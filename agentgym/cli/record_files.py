@@ -73,8 +73,8 @@ def torn_note(torn: Sequence[int]) -> str:
     """Return a space and a sentence on skipped lines; empty if there are none."""
     if not torn:
         return ""
-    where = ", ".join(map(str, torn))
-    lines = f"line {where} is" if len(torn) == 1 else f"lines {where} are"
+    names = ", ".join(map(str, torn))
+    lines = f"line {names} is" if len(torn) == 1 else f"lines {names} are"
     return f" Skipped: {lines} cut off, as when a process is killed."
 
 

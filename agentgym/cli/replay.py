@@ -64,15 +64,15 @@ def _run_replay(command: Replay, console: Console) -> FileReplay:
     with progress(
         file, console, action, silent=command.json, max_episodes=command.max_episodes
     ) as advance:
-        how: dict[str, Any] = {
+        options: dict[str, Any] = {
             "env": command.env,
             "max_episodes": command.max_episodes,
             "workers": command.workers,
             "on_episode": advance,
         }
         if not command.rescore:
-            return replay_file(file, **how)
-        return rescore_file(file, hooks, settings, out=command.out, **how)
+            return replay_file(file, **options)
+        return rescore_file(file, hooks, settings, out=command.out, **options)
 
 
 def _table(old_means: Mapping[str, Any], new_means: Mapping[str, Any]) -> Table:

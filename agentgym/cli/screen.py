@@ -133,10 +133,10 @@ class FramedScreen:
         self, observation: str, info: Mapping[str, Any], total: float, hint: str | None
     ) -> None:
         """List the actions; frame the observation under turn and reward below them."""
-        where = f"turn {info['turn'] + 1} of {info['horizon']}, reward {total:.3f}{actor(info)}"
+        status = f"turn {info['turn'] + 1} of {info['horizon']}, reward {total:.3f}{actor(info)}"
         # The observation comes last: a long menu would push it off the screen.
         self._menu([printable(action, None) for action in info["admissible_actions"]])
-        self._frame(observation, where, "cyan")
+        self._frame(observation, status, "cyan")
         if hint is not None:
             self._line(f"hint: {hint}", "yellow")
 

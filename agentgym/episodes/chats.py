@@ -289,8 +289,8 @@ def _before_call(text: str, action: str) -> str:
         return text.removesuffix(action).rstrip()  # the endpoint returned the call separately
     tag = _TAG if _TAG.search(strip_think(text)) else _BRACE
     for match in islice(tag.finditer(text), _PLACES):
-        at = match.start()
+        start = match.start()
         # Insert a marker before the candidate: if strip_think removes it, the call is only thought.
-        if _MARK in strip_think(text[:at] + _MARK + text[at:]):
-            return text[:at].rstrip()
+        if _MARK in strip_think(text[:start] + _MARK + text[start:]):
+            return text[:start].rstrip()
     return ""

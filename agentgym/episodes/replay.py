@@ -257,13 +257,15 @@ def _answered(moment: Moment) -> Moment:
 
 def _differs(name: str, expected: object, actual: object) -> str:
     if isinstance(expected, str) and isinstance(actual, str) and expected != actual:
-        at = next(
+        position = next(
             (i for i, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
             min(len(expected), len(actual)),
         )
-        start = max(0, at - 20)
-        excerpts = expected[start : at + 40], actual[start : at + 40]
-        return f"{name} differs at character {at}: expected {excerpts[0]!r}, got {excerpts[1]!r}"
+        start = max(0, position - 20)
+        excerpts = expected[start : position + 40], actual[start : position + 40]
+        return (
+            f"{name} differs at character {position}: expected {excerpts[0]!r}, got {excerpts[1]!r}"
+        )
     # Compare JSON texts: in Python 1 == 1.0 == True.
     if canonical_json(expected) == canonical_json(actual):
         return ""

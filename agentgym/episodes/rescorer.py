@@ -126,7 +126,7 @@ class Rescorer:
             raise CourseChanged(
                 f"expected {episode.task_id} to take its recorded course, but {cause} {difference}"
             )
-        ended = episode.stop_reason not in _BROKEN_OFF
+        has_ended = episode.stop_reason not in _BROKEN_OFF
         return replace(
             episode,
             env_kwargs=new.env_kwargs,
@@ -135,8 +135,8 @@ class Rescorer:
             not_stored=new.not_stored,
             start=new.start,
             turns=tuple(map(_paid, episode.turns, new.turns)),
-            stop_reason=new.stop_reason if ended else episode.stop_reason,
-            details=new.details if ended else episode.details,
+            stop_reason=new.stop_reason if has_ended else episode.stop_reason,
+            details=new.details if has_ended else episode.details,
         )
 
     def close(self) -> None:
@@ -206,8 +206,8 @@ def _course_differs(old: Episode, new: Episode) -> str:
             return f"turn {number} is answered differently"
     if len(old.turns) != len(new.turns):
         return f"it ends after turn {len(new.turns)} of {len(old.turns)}"
-    ended = old.stop_reason not in _BROKEN_OFF
-    if ended != (new.stop_reason not in _BROKEN_OFF):
+    has_ended = old.stop_reason not in _BROKEN_OFF
+    if has_ended != (new.stop_reason not in _BROKEN_OFF):
         return "it ends elsewhere"
     return ""
 

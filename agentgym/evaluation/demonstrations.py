@@ -77,14 +77,14 @@ def _shot(env: GuardedEnv, task_id: str, seed: int) -> Shot | None:
     last = moments[-1]
     if last.failure is not None or not last.info["success"]:
         return None
-    begun = moments[: SHOT_TURNS + 1]
+    opening = moments[: SHOT_TURNS + 1]
     turns = tuple(
         ShotTurn(
             was.observation, str(newer.action), tuple(was.info.get("admissible_actions") or ())
         )
-        for was, newer in pairwise(begun)
+        for was, newer in pairwise(opening)
     )
-    return Shot(str(moments[0].info.get("goal", "")), turns, begun[-1].observation)
+    return Shot(str(moments[0].info.get("goal", "")), turns, opening[-1].observation)
 
 
 def demonstrate(

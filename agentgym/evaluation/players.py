@@ -130,14 +130,14 @@ class Player:
         stop: threading.Event,
     ) -> Iterable[Moment]:
         """Play an episode with the policy or the agent."""
-        how: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "seed": seed, "options": options, "on_output": listen, "end_when": end_when,
         }  # fmt: skip
         if self._agent is not None:
-            return play_agent(self._agent, self._env, **how, cancelled=stop.is_set)
+            return play_agent(self._agent, self._env, **settings, cancelled=stop.is_set)
         assert self._policy is not None
         self._policy.seed(seed)
-        return play(self._policy, self._env, **how)
+        return play(self._policy, self._env, **settings)
 
     def _end(self, last: Moment) -> None:
         """Close the record of an episode that the environment did not end."""

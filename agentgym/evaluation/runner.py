@@ -169,7 +169,7 @@ def evaluate(
     check_kinds(total_limits=total_limits)
     choice(failed, "failed", FAILED)
     integer(end_after_invalid, "end_after_invalid", low=0)
-    where = Where(backend, concurrency, step_timeout)
+    placement = Where(backend, concurrency, step_timeout)
     limits, total_limits = _checked_limits(limits, prices), _checked_limits(total_limits, prices)
     # The stack closes in reverse order: environments before the back end that they share.
     with ExitStack() as stack:
@@ -205,7 +205,7 @@ def evaluate(
             rules = EpisodeRules(
                 horizon, limits or Limits(), prices, end_after_invalid, labels, on_output
             )
-            _play(session, source, guarded_env, where, rules, stack)
+            _play(session, source, guarded_env, placement, rules, stack)
             report = _report({**about, "limits": limits, "protocol": used}, session)
         report = replace(
             report,
@@ -281,14 +281,14 @@ def _play(
     session: EvaluationSession,
     source: PolicySource,
     env: GuardedEnv,
-    where: Where,
+    placement: Where,
     rules: EpisodeRules,
     stack: ExitStack,
 ) -> None:
     """Play the remaining episodes, in environments like ``env``."""
     todo = session.todo
     loop = stack.enter_context(closing(EventLoop()))
-    envs = where.envs(env, where.players(source, len(todo), _judged(env)), stack)
+    envs = placement.envs(env, placement.players(source, len(todo), _judged(env)), stack)
     panel = session.panel_sha256 if session.records or is_tracing() else None
     session.play([_player(source, player_env, loop, rules, panel) for player_env in envs], todo)
 

@@ -170,7 +170,7 @@ class Validation:
 
     def _of_split(self, split: SplitValidation) -> Iterator[Finding]:
         """Yield the problems of a split as a whole."""
-        for floor, how, why in (
+        for floor, verb, why in (
             (split.blind, "reads no word", "the list of admissible actions gives these tasks away"),
             (split.transcriber, "only copies words of the task", "copying them is paid"),
         ):
@@ -178,7 +178,7 @@ class Validation:
             if floor is not None and floor.share.low > self.blind_limit:
                 yield Finding(
                     f"split {split.split}",
-                    f"{floor.policy}, which {how}, solves {floor.share.value:.3f} of {floor.n} "
+                    f"{floor.policy}, which {verb}, solves {floor.share.value:.3f} of {floor.n} "
                     f"tasks, more than `blind_limit` {self.blind_limit:g}; {why}",
                 )
         if split.solved is None:
@@ -361,11 +361,11 @@ class _Panels:
         num_tasks: int | None,
         horizon: int | None = None,
     ) -> Rows:
-        where: dict[str, Any] = {}
+        placement: dict[str, Any] = {}
         if self.concurrency > 1:
-            where = {"backend": "thread", "concurrency": self.concurrency}
-        how: dict[str, Any] = {"horizon": horizon, "on_episode": self.on_episode, **where}
-        return evaluate(policy, self.env, split, num_tasks, self.seed, **how).rows
+            placement = {"backend": "thread", "concurrency": self.concurrency}
+        settings: dict[str, Any] = {"horizon": horizon, "on_episode": self.on_episode, **placement}
+        return evaluate(policy, self.env, split, num_tasks, self.seed, **settings).rows
 
 
 def _best(results: Sequence[BlindResult]) -> BlindResult | None:

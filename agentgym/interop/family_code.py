@@ -85,8 +85,8 @@ class FamilyCode:
                 (scratch / path).write_text(text, encoding="utf-8")
             package = Path(errors.__file__).parent
             _copy(package, scratch / agentgym_in / package.name)
-            for own in self.own_packages:
-                _copy(own, scratch / own.name)
+            for package_name in self.own_packages:
+                _copy(package_name, scratch / package_name.name)
             publish(scratch, folder)
 
 
@@ -134,12 +134,14 @@ def family_code(name: str, extra: str) -> FamilyCode:
     modules = dict.fromkeys(
         value.partition(":")[0].partition(".")[0] for value in (point.value, family.entry_point)
     )
-    own = [line for line in (point.dist.requires if point.dist else ()) or () if not _is_ours(line)]
+    listed = [
+        line for line in (point.dist.requires if point.dist else ()) or () if not _is_ours(line)
+    ]
     return FamilyCode(
         family,
         named.short,
         installed.version,
-        (*requirements, *(line for line in own if "extra ==" not in line)),
+        (*requirements, *(line for line in listed if "extra ==" not in line)),
         tuple(_source(module) for module in modules),
         f"{json.dumps(point.name)} = {json.dumps(point.value)}",
     )

@@ -101,8 +101,8 @@ class ServerCalls:
                     "chooses the task"
                 )
         number = self._envs.open()
-        begun = {"observation": "", "reward": 0.0, "done": False}
-        return {"env_idx": number, "id": number, **begun}
+        answer = {"observation": "", "reward": 0.0, "done": False}
+        return {"env_idx": number, "id": number, **answer}
 
     def create(self, fields: Mapping[str, Any]) -> dict[str, Any] | int:
         """Make an environment, by the name of the call in AgentGym's clients."""

@@ -256,8 +256,8 @@ class ImportedEnv(TextEnv[World]):
         """Return whether the task is solved."""
         if turn.success is not None:
             return turn.success
-        ended = turn.done or (self._earned and (turn.truncated or self.turns_left <= 1))
-        return ended and self._return >= self.solved_at
+        is_over = turn.done or (self._earned and (turn.truncated or self.turns_left <= 1))
+        return is_over and self._return >= self.solved_at
 
     def _score_of(self, turn: WorldTurn) -> float:
         """Return the progress in [0, 1] of a task that is not solved."""

@@ -107,7 +107,7 @@ def play_rows(path: Path) -> Iterator[Episode]:
 
 
 def _talk(path: Path, place: str, row: Any) -> Talk:
-    where = f"{path}, {place}"
+    place_in_file = f"{path}, {place}"
     try:
         task = read_reference(row)
         messages = row.get("messages")
@@ -119,13 +119,13 @@ def _talk(path: Path, place: str, row: Any) -> Talk:
             messages = [message for part in parts if isinstance(part, list) for message in part]
         messages = read_json(Conversation, {"messages": messages}, "the row")["messages"]
     except (AttributeError, TypeError, DataError) as error:
-        raise DataError(f"{where}: {error}") from error
+        raise DataError(f"{place_in_file}: {error}") from error
     if not any(message["role"] == "assistant" for message in messages[task.opening :]):
         raise DataError(
-            f"expected responses to play in messages or completion of {where}, got none: a model "
-            "has to write them first"
+            f"expected responses to play in messages or completion of {place_in_file}, got none: a "
+            "model has to write them first"
         )
-    return Talk(where, task, messages)
+    return Talk(place_in_file, task, messages)
 
 
 def _play(talk: Talk, env: Recorder) -> Episode:

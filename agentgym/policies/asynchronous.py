@@ -92,9 +92,9 @@ class AsyncPlayer:
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
         """Reset the policy for a new episode, if it has ``reset``."""
         if isinstance(self._policy, PolicyWithReset):
-            begun: Any = self._policy.reset(observation, info)  # type: ignore[func-returns-value]
-            if inspect.iscoroutine(begun):
-                self._loop.run(begun, self)
+            result: Any = self._policy.reset(observation, info)  # type: ignore[func-returns-value]
+            if inspect.iscoroutine(result):
+                self._loop.run(result, self)
 
     def interrupt(self) -> None:
         """Interrupt the current wait, from any thread."""

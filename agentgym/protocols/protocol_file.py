@@ -221,9 +221,9 @@ def _with_item_names(section: Any, path: Path) -> Any:
     return {**section, "tasks": {**section["tasks"], "items": {**items, "names": names}}}
 
 
-def _read_part(kind: type[Part], data: Any, where: str, *, closed: bool = False) -> Part:
+def _read_part(kind: type[Part], data: Any, source_name: str, *, closed: bool = False) -> Part:
     try:
-        return read_json(kind, data, where, closed=closed)
+        return read_json(kind, data, source_name, closed=closed)
     except DataError as error:
         raise ConfigurationError(str(error)) from error
 

@@ -191,10 +191,10 @@ def _write_passages(
                 share = corpus.bytes_read / max(corpus.size, 1) if corpus else None
                 progress(IndexProgress("reading", len(writer), share))
         if not len(writer):
-            where = f" in {corpus.path}" if corpus else ""
+            source = f" in {corpus.path}" if corpus else ""
             left_out = f"; first of {corpus.broken}: {corpus.first_problem}" if (
                 corpus and corpus.broken) else ""  # fmt: skip
-            raise DataError(f"expected passages{where}, got none{left_out}")
+            raise DataError(f"expected passages{source}, got none{left_out}")
         progress(IndexProgress("reading", len(writer), 1.0))
 
 

@@ -266,13 +266,13 @@ def _describe_hook(hook: TurnReward) -> dict[str, Any] | None:
     return {"class": name, "fields": {k: v for k, v in values.items() if v != usual[k]}}
 
 
-def _build_hook(entry: Any, where: str) -> TurnReward:
+def _build_hook(entry: Any, source_name: str) -> TurnReward:
     """Rebuild a hook from its description."""
     builder = _imported(entry)
     if is_reward_function(builder) and not _is_hook(builder):
-        return RewardFunction(builder, **_stored_values(entry, RewardFunction, where, _DEPTH))
+        return RewardFunction(builder, **_stored_values(entry, RewardFunction, source_name, _DEPTH))
     own_class = {entry["class"]: builder} if _is_hook(builder) else {}
-    hook: TurnReward = _build(entry, _CLASSES | own_class, where, _DEPTH)
+    hook: TurnReward = _build(entry, _CLASSES | own_class, source_name, _DEPTH)
     return hook
 
 
@@ -332,23 +332,23 @@ def _describe_fields(name: str, value: Any, depth: int) -> dict[str, Any] | None
     return {"class": name, "fields": stored}
 
 
-def _build(entry: Any, table: Mapping[str, Any], where: str, depth: int) -> Any:
+def _build(entry: Any, table: Mapping[str, Any], source_name: str, depth: int) -> Any:
     kind = "function" if isinstance(entry, Mapping) and "function" in entry else "class"
     name = entry.get(kind) if isinstance(entry, Mapping) else None
     supplied = table.get(name) if isinstance(name, str) else None
     if supplied is None or isinstance(supplied, type) != (kind == "class") or not depth:
         raise DataError(
-            f"expected {' or '.join(table) or 'a value like the default'} at {where}, got "
+            f"expected {' or '.join(table) or 'a value like the default'} at {source_name}, got "
             f"{entry!r:.80}: the record is damaged or of a later version; make the environment and "
             "pass it as env="
         )
     if kind == "function":
         return supplied
-    return supplied(**_stored_values(entry, supplied, where, depth))
+    return supplied(**_stored_values(entry, supplied, source_name, depth))
 
 
 def _stored_values(
-    entry: Mapping[str, Any], supplied: Any, where: str, depth: int
+    entry: Mapping[str, Any], supplied: Any, source_name: str, depth: int
 ) -> dict[str, Any]:
     """Return the values of a hook's fields in its description."""
     stored = entry.get("fields")
@@ -359,14 +359,14 @@ def _stored_values(
     }
     if not isinstance(stored, Mapping) or not set(stored) <= set(arguments):
         raise DataError(
-            f"expected an object with fields of {', '.join(arguments)} at {where}.fields, "
+            f"expected an object with fields of {', '.join(arguments)} at {source_name}.fields, "
             f"got {stored!r:.80}: the record is damaged or of a later version; make the "
             "environment and pass it as env="
         )
     values = {}
     for key, value in stored.items():
         if not _is_plain(value, arguments[key]):
-            value = _build(value, _NESTED.get(key, {}), f"{where}.{key}", depth - 1)
+            value = _build(value, _NESTED.get(key, {}), f"{source_name}.{key}", depth - 1)
         values[key] = value
     return values
 

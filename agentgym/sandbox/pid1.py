@@ -278,8 +278,8 @@ class Server:
             else:
                 killed, status = self._kill(status)
             os.set_blocking(reader, False)
-            ended = _drain(reader, output, self.config["output"])
-            left_open = bool(background) and not ended
+            drained = _drain(reader, output, self.config["output"])
+            left_open = bool(background) and not drained
         finally:
             if left_open:
                 self._keep_pipe(reader)

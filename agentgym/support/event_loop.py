@@ -171,8 +171,8 @@ async def _end(tasks: Collection[asyncio.Future[Any] | None]) -> None:
     for task in unfinished:
         task.cancel()
     if unfinished:
-        ended, _ = await asyncio.wait(unfinished, timeout=GRACE)
-        for task in ended:
+        finished, _ = await asyncio.wait(unfinished, timeout=GRACE)
+        for task in finished:
             _ = task.cancelled() or task.exception()  # retrieve it, or asyncio logs an error
 
 

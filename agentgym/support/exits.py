@@ -77,8 +77,8 @@ def _reason(error: Exception, explain: Explain) -> tuple[str, int]:
     if explanation is not None:
         return explanation, BAD_INPUT
     if isinstance(error, OSError) and error.strerror:
-        where = f" ({error.filename})" if error.filename else ""
-        problem = f"expected files and an output that can be used, but: {error.strerror}{where}"
+        file_note = f" ({error.filename})" if error.filename else ""
+        problem = f"expected files and an output that can be used, but: {error.strerror}{file_note}"
         return problem, BAD_INPUT
     return f"unexpected {type(error).__name__}: {error}; {_keep_traceback(error)}", INTERNAL_ERROR
 

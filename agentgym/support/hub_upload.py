@@ -94,5 +94,5 @@ class HubProgram:
 
     def _path(self) -> str | None:
         """Return the path of the program; beside this Python first, as it may not be in PATH."""
-        beside = Path(sys.executable).parent
-        return shutil.which(self.name, path=str(beside)) or shutil.which(self.name)
+        folder = Path(sys.executable).parent
+        return shutil.which(self.name, path=str(folder)) or shutil.which(self.name)

@@ -22,8 +22,8 @@ class _Once(logging.Filter):
             return True
         # Where it was raised and what kind it is: the words may name the task.
         error = record.exc_info[1]
-        where = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
-        text = f"{type(error).__name__} {where}"
+        frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+        text = f"{type(error).__name__} {frames}"
         self.counts[text] += 1
         if self.counts[text] == 1:
             return True

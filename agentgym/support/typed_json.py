@@ -51,7 +51,7 @@ _EXPECTATIONS: Mapping[str, str] = {
 def read_json(
     kind: type[Kind],
     value: Any,
-    where: str = "",
+    source_name: str = "",
     *,
     may_lack: Collection[str] | None = None,
     finite: bool = True,
@@ -66,7 +66,7 @@ def read_json(
     Args:
         kind: The class.
         value: What ``json.loads`` gave, or `dataclasses.asdict`.
-        where: Its place, for the message.
+        source_name: Its place, for the message.
         may_lack: Names of the fields of dataclasses that may be missing; None: all with a default.
         finite: Whether NaN and the infinities, which Python writes and JSON lacks, are no numbers.
         closed: Whether keys that a class does not know are errors.
@@ -84,7 +84,7 @@ def read_json(
     try:
         instance: Kind = _validator(hint, lacking, finite, closed).validate_python(value)
     except ValidationError as error:
-        raise _to_error(error, value, where) from None
+        raise _to_error(error, value, source_name) from None
     return instance
 
 
@@ -193,14 +193,14 @@ def _required(kind: Any) -> Collection[str]:
     }
 
 
-def _to_error(error: ValidationError, value: Any, where: str) -> ValueError:
+def _to_error(error: ValidationError, value: Any, source_name: str) -> ValueError:
     """Return the first error, with the place of the value."""
     first, *later_errors = error.errors()
     if first["type"] == "value_error":  # of the class itself
         raised: ValueError = first["ctx"]["error"]
         return raised
     path = _path(first["loc"], value)
-    place = (where + path).removeprefix(".")
+    place = (source_name + path).removeprefix(".")
     if first["type"] == "missing":
         return DataError(f"expected the field {place!r}, but it is missing")
     alternatives = [

@@ -430,10 +430,10 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             raise ResetNeeded("expected running episodes: call reset() before step()")
         if len(actions) != self.num_envs:
             raise ConfigurationError(f"expected {self.num_envs} actions, got {len(actions)}")
-        ended: list[int] = []
+        finished: list[int] = []
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
-            ended = self._ended
-        running = sorted(set(range(self.num_envs)).difference(ended))
+            finished = self._ended
+        running = sorted(set(range(self.num_envs)).difference(finished))
         turns: list[Step | Idle] = [("", 0.0, False, False, None)] * self.num_envs
         results = self.step_slots(running, [actions[slot] for slot in running])
         for slot, result in zip(running, results, strict=True):
@@ -442,12 +442,12 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         infos = list(step_infos)
         finals: dict[int, dict[str, Any]] = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            ended = self._ended
+            finished = self._ended
             finals = {
                 slot: {"final_obs": self._episodes[slot].observation, "final_info": infos[slot]}
-                for slot in ended
+                for slot in finished
             }
-        for slot, (_, info) in zip(ended, self.reset_slots(ended), strict=True):
+        for slot, (_, info) in zip(finished, self.reset_slots(finished), strict=True):
             infos[slot] = {**finals.get(slot, {}), **info}
         return (
             self._observations,

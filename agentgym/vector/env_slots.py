@@ -252,10 +252,10 @@ class Slots:
         Returns:
             The last observation; None directly after a checkpoint, which has none.
         """
-        began = self.reset(slot, history.origin.args)
-        if not isinstance(began, Began):
-            return SlotFailure(f"could not repeat the reset: {began}")
-        observation: str | None = began.observation
+        beginning = self.reset(slot, history.origin.args)
+        if not isinstance(beginning, Began):
+            return SlotFailure(f"could not repeat the reset: {beginning}")
+        observation: str | None = beginning.observation
         env = self._states[slot].env
         if any(isinstance(operation, str) for operation in history.operations) and not getattr(
             env and env.unwrapped, "repeatable", True

@@ -256,18 +256,18 @@ class Exchange:
             elif isinstance(request, str):
                 answers.append((slot, self._stepped(episode, result)))
             else:
-                begun = episode.begin(result, request.options)
+                beginning = episode.begin(result, request.options)
                 if slot in self._restoring and isinstance(result, Began):
                     ready.append(slot)
                 else:
                     self._restoring.pop(slot, None)
-                    answers.append((slot, begun))
+                    answers.append((slot, beginning))
         self._send_snapshots(ready)
         if ready and (not self.backend.concurrent or (not answers and timeout is None)):
             # A synchronous back end has already answered: return these answers, too, in the order
             # in which the slots were requested.
             answers += self.receive(timeout)
-            places = {slot: at for at, (slot, _) in enumerate(arrived)}
+            places = {slot: place for place, (slot, _) in enumerate(arrived)}
             answers.sort(key=lambda answer: places.get(answer[0], len(places)))
         return answers
 

@@ -299,8 +299,8 @@ def _connect(ray: ModuleType) -> None:
         local = {"include_dashboard": False} if address == "local" else {}
         ray.init(address, logging_level=logging.WARNING, **local)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-        where = os.environ.get("RAY_ADDRESS", "this machine")
-        raise EnvFailure(f"expected to reach Ray at {where}, but: {error}") from error
+        cluster = os.environ.get("RAY_ADDRESS", "this machine")
+        raise EnvFailure(f"expected to reach Ray at {cluster}, but: {error}") from error
     finally:
         if in_main and handler is not None:
             signal.signal(signal.SIGTERM, handler)

@@ -94,14 +94,14 @@ def _read_files(
             number = source.episodes
             try:
                 body = {**body_of(episode), "shared": shared.place(shared_of(episode))}
-                at = chunks.add(to_json(body))
+                index = chunks.add(to_json(body))
             except RecursionError as error:
                 # `read` has counted it already.
                 source.episodes -= 1
                 source.skip(number, DataError(f"expected values of less depth ({error})"))
                 continue
             key = f"{source.part}:{number}" if source.part else str(number)
-            place = {"run": side, "part": source.part, "key": key, "at": at}
+            place = {"run": side, "part": source.part, "key": key, "at": index}
             rows.append({**row_of(episode), **place, "options": episode.options})
     if not rows:
         broken = [source for source in run.sources if source.skipped]

@@ -166,8 +166,10 @@ def _agentgym_id() -> str:
             return self.game.start(task.content["number"])
 
         def _act(self, action: str) -> Outcome:
-            text, reward, ended, _ = self.game.step(action)
-            return Outcome(text, reward, ended, success=ended, valid=not text.startswith("invalid"))
+            text, reward, terminated, _ = self.game.step(action)
+            return Outcome(
+                text, reward, terminated, success=terminated, valid=not text.startswith("invalid")
+            )
 
         def _state(self) -> str:
             return f"{self.game.number}/{self.game.turn}"
@@ -200,8 +202,10 @@ def agentgym_slots(count: int) -> Vector:
 
     def turn(actions: Sequence[str]) -> None:
         results = envs.step_slots(slots, actions)
-        if ended := [slot for slot, result in zip(slots, results, strict=True) if any(result[2:4])]:
-            envs.reset_slots(ended)
+        if terminated := [
+            slot for slot, result in zip(slots, results, strict=True) if any(result[2:4])
+        ]:
+            envs.reset_slots(terminated)
 
     return Vector(turn, envs.close)
 
@@ -283,8 +287,8 @@ def textarena_loop() -> Loop:
             self.state.add_observation(
                 from_id=0, to_id=-1, message=action, observation_type=kind.PLAYER_ACTION
             )
-            text, reward, ended, truncated = numbers.step(action)
-            if ended or truncated:
+            text, reward, terminated, truncated = numbers.step(action)
+            if terminated or truncated:
                 self.state.set_outcome(reward=reward, reason=text)
             else:
                 self.state.add_observation(message=text, observation_type=kind.GAME_MESSAGE)
@@ -299,10 +303,10 @@ def textarena_loop() -> Loop:
         env.get_observation()
 
     def step(action: str) -> bool:
-        done, _ = env.step(action)
-        if not done:
+        terminated, _ = env.step(action)
+        if not terminated:
             env.get_observation()
-        return bool(done)
+        return bool(terminated)
 
     return Loop(reset, step)
 
@@ -322,11 +326,11 @@ def skyrl_loop() -> Loop:
             return [{"role": "user", "content": self.game.reset()}], {}
 
         def step(self, action: str) -> Any:
-            text, reward, ended, truncated = self.game.step(action)
+            text, reward, terminated, truncated = self.game.step(action)
             return BaseTextEnvStepOutput(
                 observations=[{"role": "user", "content": text}],
                 reward=reward,
-                done=ended or truncated,
+                done=terminated or truncated,
                 metadata={"turn": self.game.turn},
             )
 
@@ -357,9 +361,9 @@ def openenv_loop() -> Loop:
             return Reply(text=self.game.reset(seed))
 
         def step(self, action: Any, timeout_s: float | None = None, **_: Any) -> Any:
-            text, reward, ended, truncated = self.game.step(action.text)
+            text, reward, terminated, truncated = self.game.step(action.text)
             self._state.step_count += 1
-            return Reply(text=text, reward=reward, done=ended or truncated)
+            return Reply(text=text, reward=reward, done=terminated or truncated)
 
         @property
         def state(self) -> Any:

@@ -160,9 +160,9 @@ def _play(
     predecessors = {arm.name: arm.after.name for arm in selected if arm.after is not None}
     later_runs = [run for run in runs if run not in first]
     failures += carry_out([run for run in later_runs if run.arm not in predecessors])
-    ended = {(run.arm, run.seed): run for run in runs if cache.state(run) == DONE}
-    following = [run for run in later_runs if (predecessors.get(run.arm), run.seed) in ended]
-    donors = {run.keys.run: run for run in (ended[predecessors[f.arm], f.seed] for f in following)}
+    played = {(run.arm, run.seed): run for run in runs if cache.state(run) == DONE}
+    following = [run for run in later_runs if (predecessors.get(run.arm), run.seed) in played]
+    donors = {run.keys.run: run for run in (played[predecessors[f.arm], f.seed] for f in following)}
     if study.recorded:
         recordings = [record(run, study.recorded, cache) for run in donors.values()]
         failures += [failure for failure in recordings if failure is not None]

@@ -59,11 +59,11 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     arms = list(result["arms"].items())
     figure = Figure(figsize=(5.6, 0.34 * len(arms) + 1.2), dpi=130, layout="constrained")
     panel = figure.subplots()
-    for at, (_, row) in enumerate(arms):
+    for y, (_, row) in enumerate(arms):
         values = row["success"]["values"]
         colour = f"C{KINDS.index(row['critic'])}"
-        panel.plot(values, [at] * len(values), ".", color=colour, alpha=0.7)
-        panel.plot(float(np.mean(values)), at, "|", color=colour, markersize=14)
+        panel.plot(values, [y] * len(values), ".", color=colour, alpha=0.7)
+        panel.plot(float(np.mean(values)), y, "|", color=colour, markersize=14)
     panel.set_yticks(range(len(arms)), [name for name, _ in arms])
     panel.set(xlabel="success on test tasks: mean and seeds", xlim=(-0.02, 1.02))
     panel.grid(alpha=0.25)

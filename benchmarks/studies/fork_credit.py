@@ -135,8 +135,8 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
         panel.set(title=family, xlabel="sampled tokens", ylabel="success, validation tasks")
         for number, method in enumerate(METHODS):
             arm_curves = result["arms"].get(f"{family}/{method}", {"curves": []})["curves"]
-            for at, curve in enumerate(arm_curves):
-                label = method if at == 0 else None
+            for y, curve in enumerate(arm_curves):
+                label = method if y == 0 else None
                 panel.plot(curve["sampled"], curve["success"], color=f"C{number}", label=label)
         panel.grid(alpha=0.25)
         panel.legend(frameon=False)

@@ -68,13 +68,13 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     figure = Figure(figsize=(5.6, 3.6), dpi=130, layout="constrained")
     panel = figure.subplots()
     arms = [row for row in result["arms"].values() if not row["one_update"]]
-    for at, preset in enumerate(dict.fromkeys(row["preset"] for row in arms)):
+    for y, preset in enumerate(dict.fromkeys(row["preset"] for row in arms)):
         rows = sorted((r for r in arms if r["preset"] == preset), key=lambda row: row["rate"])
         rates = [row["rate"] for row in rows]
-        panel.plot(rates, [r["success"]["mean"] for r in rows], color=f"C{at}", label=preset)
+        panel.plot(rates, [r["success"]["mean"] for r in rows], color=f"C{y}", label=preset)
         for row in rows:
             values = row["success"]["values"]
-            panel.plot([row["rate"]] * len(values), values, ".", color=f"C{at}", alpha=0.6)
+            panel.plot([row["rate"]] * len(values), values, ".", color=f"C{y}", alpha=0.6)
     panel.set(xscale="log", xlabel="learning rate", ylabel="success on test tasks", ylim=(0, 1.02))
     panel.grid(alpha=0.25)
     panel.legend(frameon=False)

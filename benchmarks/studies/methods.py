@@ -117,10 +117,10 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     rows = sorted(result["methods"].items(), key=lambda item: item[1]["success"]["mean"])
     figure = Figure(figsize=(6.4, 0.26 * len(rows) + 1.2), dpi=130, layout="constrained")
     panel = figure.subplots()
-    for at, (name, row) in enumerate(rows):
+    for y, (name, row) in enumerate(rows):
         low, high = row["success"]["ci95"] or [row["success"]["mean"]] * 2
-        panel.plot([low, high], [at, at], color="C0" if name != DEFAULT else "C1", alpha=0.5)
-        panel.plot(row["success"]["mean"], at, "o", color="C0" if name != DEFAULT else "C1")
+        panel.plot([low, high], [y, y], color="C0" if name != DEFAULT else "C1", alpha=0.5)
+        panel.plot(row["success"]["mean"], y, "o", color="C0" if name != DEFAULT else "C1")
     panel.set_yticks(range(len(rows)), [name for name, _ in rows])
     panel.set(xlabel="success on test tasks, 95 % interval over seeds", xlim=(0, 1.02))
     panel.grid(alpha=0.25)

@@ -210,11 +210,11 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     figure = Figure(figsize=size, dpi=110, layout="constrained")
     panels = figure.subplots(1, max(1, len(families)), squeeze=False, sharey=True)[0]
     for panel, (family, figures) in zip(panels, families.items(), strict=False):
-        for at, name in enumerate(names):
+        for y, name in enumerate(names):
             row = figures["recipes"].get(name)
-            if row and (beside := row["minus_turn_loo"]):
-                panel.plot(beside["ci95"] or [beside["mean"]] * 2, [at, at], "C0", alpha=0.5)
-                panel.plot(beside["mean"], at, "C0o")
+            if row and (difference := row["minus_turn_loo"]):
+                panel.plot(difference["ci95"] or [difference["mean"]] * 2, [y, y], "C0", alpha=0.5)
+                panel.plot(difference["mean"], y, "C0o")
         panel.axvline(0, color="grey", linewidth=0.8)
         panel.set(title=family, xlabel=f"test success minus {DEFAULT}, 95 % over seeds")
         panel.grid(alpha=0.25)

@@ -26,8 +26,8 @@ def rates_table() -> Table:
         once = [row for row in arms if row["preset"] == preset and row["one_update"]]
         of = {r["rate"]: r for r in arms if r["preset"] == preset and not r["one_update"]}
         cells = [_success(of.get(rate)) for rate in rates]
-        beside = of[rates[-1]]["minus_turn_loo"] if rates[-1] in of else None
-        minus = bold_without_zero(beside["mean"], beside["ci95"]) if beside else ""
+        difference = of[rates[-1]]["minus_turn_loo"] if rates[-1] in of else None
+        minus = bold_without_zero(difference["mean"], difference["ci95"]) if difference else ""
         full = _success(played_methods()[preset])
         table.append([f"`{preset}`", full, *cells, _success(*once), minus])
     return table

@@ -89,11 +89,20 @@ def distillation_table(file: str = DISTILLATION_FILE) -> Table:
     table = [list(heading)]
     for name, arm in result(file)["arms"].items():
         differences = [arm["minus_turn_loo"], arm["minus_turn_loo_at_equal_tokens"]]
-        ended, equal = (bold_without_zero(over["mean"], over["ci95"]) for over in differences)
-        tokens = [about(at) if at is not None else "never" for at in arm["tokens_to_level"]]
+        gain, equal = (bold_without_zero(over["mean"], over["ci95"]) for over in differences)
+        tokens = [
+            about(count) if count is not None else "never" for count in arm["tokens_to_level"]
+        ]
         lasted = ", ".join(f"{minutes:.0f}" for minutes in arm["cpu_minutes"])
         success = f"{share(arm['success']['mean'])} {interval(arm['success']['ci95'])}".rstrip()
-        row = [f"`{name}`, {len(arm['seeds'])}", success, ended, "; ".join(tokens), equal, lasted]
+        row = [
+            f"`{name}`, {len(arm['seeds'])}",
+            success,
+            gain,
+            "; ".join(tokens),
+            equal,
+            lasted,
+        ]
         table.append(row)
     return table
 

@@ -135,14 +135,14 @@ def searches_table() -> Table:
     }  # fmt: skip
     table = [["tasks", "policy", "solved", "95 % interval", *LEVELS]]
     for key, name in sets.items():
-        for at, (policy, row) in enumerate(figures[key].items()):
+        for number, (policy, row) in enumerate(figures[key].items()):
             some = row.get("difficulty", {})
             levels = [
                 f"{some[level]['solved']} of {some[level]['n']}" if level in some else ""
                 for level in LEVELS
             ]
             solved = f"{row['solved']} of {row['n']}"
-            start = [name if not at else "", f"`{policy}`", solved]
+            start = [name if not number else "", f"`{policy}`", solved]
             table.append([*start, interval(row["success_ci95"]), *levels])
     return table
 
@@ -165,7 +165,7 @@ def _exploits(exploits: Mapping[str, int], where: str = "") -> list[str]:
 
 def grading_table() -> Table:
     """Return the SWE grader's verdicts on exploits, faults and right repairs."""
-    team, image = (result(f"swe_red_team{where}.json")["exploits"] for where in ("", "_image"))
+    team, image = (result(f"swe_red_team{suffix}.json")["exploits"] for suffix in ("", "_image"))
     fixes = result("swe_right_fixes.json")
     table = [
         ["submissions", "number", "verdict"],
@@ -178,12 +178,12 @@ def grading_table() -> Table:
     }  # fmt: skip
     for file, libraries in samples.items():
         fuzz = result(f"swe_fuzzed_{file}.json")
-        beside = fuzz["right beside an exploit, and refused"]
+        refused = fuzz["right beside an exploit, and refused"]
         table.append(
             [
                 f"mutated solutions, faults, exploits and mixtures, of {libraries}",
                 f"{fuzz['submissions']:,}",
-                f"an independent judge agrees on {fuzz['agreement']}; {beside} are refused for an "
+                f"an independent judge agrees on {fuzz['agreement']}; {refused} are refused for an "
                 "exploit that spoils tests or answers beside a right repair; "
                 f"{fuzz['accepted though wrong']} accepted against the judge, "
                 f"{fuzz['refused though right']} refused against it",

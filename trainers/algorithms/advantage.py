@@ -155,7 +155,7 @@ def _standardised(
     batch: Batch,
     x: FloatArray,
     level: Level,
-    how: Term | Whiten,
+    settings: Term | Whiten,
     members: FloatArray,
     rows: IntArray | None = None,
 ) -> FloatArray:
@@ -163,14 +163,14 @@ def _standardised(
     rows = np.arange(len(x)) if rows is None else rows
     x = x[rows]
     y = x
-    if how.center is not None:
-        seg = _segments(batch, how.center, level, members, rows)
-        loo = isinstance(how, Term) and how.leave_one_out
+    if settings.center is not None:
+        seg = _segments(batch, settings.center, level, members, rows)
+        loo = isinstance(settings, Term) and settings.leave_one_out
         y = centred(x, seg, leave_one_out=loo)
-    if how.scale is not None:
-        seg = _segments(batch, how.scale, level, members, rows)
-        deviation = spread(x, seg, ddof=how.ddof)
-        y = np.where(deviation > 0, y / np.where(deviation > 0, deviation + how.eps, 1.0), 0.0)
+    if settings.scale is not None:
+        seg = _segments(batch, settings.scale, level, members, rows)
+        deviation = spread(x, seg, ddof=settings.ddof)
+        y = np.where(deviation > 0, y / np.where(deviation > 0, deviation + settings.eps, 1.0), 0.0)
     return y
 
 

@@ -297,9 +297,9 @@ def _column(name: str, values: npt.ArrayLike, kind: str) -> Column:
         )
     array = array.astype(stored, copy=False).view()
     if kind == "f" and not np.isfinite(array).all():
-        where = int(np.flatnonzero(~np.isfinite(array))[0])
+        first_bad = int(np.flatnonzero(~np.isfinite(array))[0])
         raise DataError(
-            f"expected {name} to be finite, got {array[where]} at {where}; "
+            f"expected {name} to be finite, got {array[first_bad]} at {first_bad}; "
             "mask failed episodes before packing them"
         )
     array.flags.writeable = False

@@ -142,11 +142,11 @@ def _sentence(error: ValidationError, place: str) -> str:
     first = error.errors()[0]
     if first["type"] == "value_error":  # said by the part itself
         return f"{first['ctx']['error']} as {place}"
-    where = ".".join([place, *map(str, first["loc"][:1])])
+    setting = ".".join([place, *map(str, first["loc"][:1])])
     if first["type"] == "missing":
-        return f"expected {where}, got none"
+        return f"expected {setting}, got none"
     expectation = first["msg"].removeprefix("Input should be ")
-    return f"expected {where} to be {expectation}, got {first['input']!r:.80}"
+    return f"expected {setting} to be {expectation}, got {first['input']!r:.80}"
 
 
 @cache

@@ -61,11 +61,11 @@ def _plan(env: gymnasium.Env[str, str], episode: Trajectory) -> list[str]:
     expert, actions = OraclePolicy(env), []
     try:
         observation, info = env.reset(seed=episode.seed, options=options)
-        ended = False
-        while not ended:
+        finished = False
+        while not finished:
             actions.append(expert.act(observation, info))
             observation, _, terminated, truncated, info = env.step(actions[-1])
-            ended = terminated or truncated
+            finished = terminated or truncated
     except (EnvFailure, PolicyFailure):
         return []
     except NotSupported:  # The expert knows no way on from here: the plan ends.

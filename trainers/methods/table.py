@@ -35,10 +35,10 @@ def _entries() -> Mapping[str, EntryPoint]:
     Raises:
         ConfigurationError: A name of an entry point is taken.
     """
-    package, here = __name__.rpartition(".")[0], Path(__file__).parent
-    folders = [name for name in BUILT_IN if (here / name / "method.py").exists()]
-    own = [EntryPoint(name, f"{package}.{name}.method:METHOD", GROUP) for name in folders]
-    entries = {point.name: point for point in own}
+    package, folder = __name__.rpartition(".")[0], Path(__file__).parent
+    folders = [name for name in BUILT_IN if (folder / name / "method.py").exists()]
+    builtin = [EntryPoint(name, f"{package}.{name}.method:METHOD", GROUP) for name in folders]
+    entries = {point.name: point for point in builtin}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         if point.name in entries:
             raise ConfigurationError(

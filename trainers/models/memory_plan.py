@@ -191,9 +191,9 @@ def share_for_vllm(
         episodes: Episodes that play at a time.
         sleeps: Whether vLLM frees its memory while the policy trains.
     """
-    beside = training.total - (training.updating if sleeps else 0)
+    resident = training.total - (training.updating if sleeps else 0)
     size = device.size  # vLLM's setting is a share of all memory, not of the free memory.
-    vllm_bytes = device.usable - size * RESERVE - beside
+    vllm_bytes = device.usable - size * RESERVE - resident
     useful = weights + episodes * episode + size * RESERVE
     share = int(100 * min(vllm_bytes, useful, size * MOST_FOR_VLLM) / size)
     return max(share, math.ceil(100 * (weights + episode) / size)) / 100
@@ -311,12 +311,12 @@ def memory_notes(run: ResolvedRun, plan: MemoryPlan) -> Iterator[str]:
         yield "adapters are not merged while the policy generates: their matrices need more memory"
     if plan.share is None or plan.device is None:
         return
-    beside = plan.estimate.total - plan.estimate.generating
-    beside -= plan.estimate.updating * plan.sleeps
+    resident = plan.estimate.total - plan.estimate.generating
+    resident -= plan.estimate.updating * plan.sleeps
     remainder = "what stays while it generates" if plan.sleeps else "the training"
     source = ", as --vllm.memory says" if run.config.vllm.memory else " (--vllm.memory)"
     yield (
-        f"vLLM takes {plan.share:g} of {plan.device}, beside {beside / GIB:.1f} GiB at which "
+        f"vLLM takes {plan.share:g} of {plan.device}, beside {resident / GIB:.1f} GiB at which "
         f"{remainder} is estimated{source}"
     )
 

@@ -159,11 +159,11 @@ class Sft:
         loss = math.nan
         batches = self._batches(self.step)
         while self.step < settings.steps and not gated:
-            began = time.perf_counter()
+            start = time.perf_counter()
             self.model.train()
             self._since += self._train(next(batches))
             self.step += 1
-            self._clock += time.perf_counter() - began
+            self._clock += time.perf_counter() - start
             last = self.step == settings.steps
             if self.step % settings.log_every == 0 or last:
                 figures = self.figures()
@@ -225,8 +225,8 @@ class Sft:
             rng = np.random.default_rng((self.settings.seed, epoch))
             order = rng.permutation(len(self._ids))[: per_epoch * size]
             parts: list[Sequence[int]] = []
-            for at in range(0, len(order), size * self.settings.bucket):
-                part = order[at : at + size * self.settings.bucket]
+            for first in range(0, len(order), size * self.settings.bucket):
+                part = order[first : first + size * self.settings.bucket]
                 part = part[np.argsort(self._lengths[part], kind="stable")]
                 parts += [part[k : k + size].tolist() for k in range(0, len(part), size)]
             for index in rng.permutation(len(parts))[skip:]:
@@ -244,8 +244,8 @@ class Sft:
         observations = max(1, sum(int((~self._masks[i][1:]).sum()) for i in rows))
         figures = np.zeros(3)
         self._optimizer.zero_grad(set_to_none=True)
-        for at in range(0, len(rows), settings.micro_batch):
-            ids, action, other_mask = self._tensors(rows[at : at + settings.micro_batch])
+        for start in range(0, len(rows), settings.micro_batch):
+            ids, action, other_mask = self._tensors(rows[start : start + settings.micro_batch])
             nll = self._nll(ids, (action + other_mask) > 0)
             loss = (nll * action).sum() / actions
             other_loss = (nll * other_mask).sum() / observations

@@ -131,12 +131,12 @@ def _by_name(metrics: Mapping[str, float]) -> dict[str, Any]:
     """Return figures without their section names; those of several families grouped by family."""
     record: dict[str, Any] = {}
     for name, value in metrics.items():
-        section, _, rest = name.partition("/")
+        section, _, short_name = name.partition("/")
         if section == "family":
-            family, _, figure = rest.partition("/")
+            family, _, figure = short_name.partition("/")
             record.setdefault("families", {}).setdefault(family, {})[figure] = value
         else:
-            record[rest] = value
+            record[short_name] = value
     return record
 
 

@@ -187,10 +187,10 @@ def _finish(work: _Work, cache: RunCache) -> Iterator[str]:
     """Wait until a process ends, and record and report the state of its run."""
     for sentinel in wait(list(work.running), timeout=1.0):
         assert isinstance(sentinel, int)
-        ended = work.running.pop(sentinel)
-        ended.process.join()
-        ended.close()
-        run, code = ended.run, ended.process.exitcode
+        playing = work.running.pop(sentinel)
+        playing.process.join()
+        playing.close()
+        run, code = playing.run, playing.process.exitcode
         if code == 0 and cache.state(run) == DONE:
             work.started.add(run.keys.start)
             yield f"{run.name}: ended"

@@ -113,10 +113,10 @@ class Display:
             result: Whether a later update with the result of all ends the phase.
         """
         self.phase(name, total, unit="episodes")
-        ended = count(1)
+        numbers = count(1)
 
         def tell() -> None:
-            finished_count = next(ended)
+            finished_count = next(numbers)
             if finished_count < total or not result:
                 self.update(finished_count)
 

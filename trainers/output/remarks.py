@@ -257,20 +257,20 @@ def target_remark(
         rate: Its learning rate.
     """
     steps, success, target = warm_start.steps, warm_start.success, env.target_success
-    where = f" in {env.name}" if several else ""
+    env_note = f" in {env.name}" if several else ""
     if env.demonstrator == "random":
         return (
-            f"The warm start imitated random actions{where} for {steps} steps, not an expert: "
+            f"The warm start imitated random actions{env_note} for {steps} steps, not an expert: "
             f"validation success {success:.3f}."
         )
     if warm_start.gated:
         return (
-            f"The warm start reached its target{where} after {steps} steps: validation success "
+            f"The warm start reached its target{env_note} after {steps} steps: validation success "
             f"{success:.3f}, the target is {target}."
         )
     missed = (
-        f"The warm start missed its target{where}: validation success {success:.3f} after {steps} "
-        f"steps, the target is {target}."
+        f"The warm start missed its target{env_note}: validation success {success:.3f} after "
+        f"{steps} steps, the target is {target}."
     )
     if losses is not None and losses[1] > HARDLY_MOVED * losses[0]:
         return (
@@ -337,7 +337,7 @@ def horizon_remark(reached: int | None, env: ResolvedEnv, several: bool = False)
     """
     if reached is None or reached >= env.rounds[-1] or env.schedule:
         return ""
-    where = f" in {env.name}" if several else ""
+    env_note = f" in {env.name}" if several else ""
     if env.horizon_gate is None:
         why = f"a stage takes {env.horizon_every} steps (--horizon-every), and training ended first"
     else:
@@ -346,7 +346,7 @@ def horizon_remark(reached: int | None, env: ResolvedEnv, several: bool = False)
             f"{env.horizon_gate:g} there. Tasks that need more turns were not learned. To let it "
             "grow, lower the gate, lengthen the first stage, or leave out --horizon-gate"
         )
-    return f"The horizon{where} ended at {reached} of {env.rounds[-1]} turns: {why}."
+    return f"The horizon{env_note} ended at {reached} of {env.rounds[-1]} turns: {why}."
 
 
 def chosen_remark(policy: ChosenPolicy, steps: int, gated: bool = False) -> str:

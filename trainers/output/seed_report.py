@@ -64,7 +64,7 @@ def write_seeds(folder: Path, runs: Sequence[RunFolder]) -> dict[str, Any]:
 def seeds_table(summary: Mapping[str, Any]) -> Table:
     """Return the compared policies over seeds as a table for a terminal."""
     table = Table("policy", "success", "95 %", "score", "95 %", title=summary["env"])
-    for kind, how in (("eval", ""), ("greedy_eval", GREEDY)):
+    for kind, note in (("eval", ""), ("greedy_eval", GREEDY)):
         for arm, row in summary.get(kind, {}).items():
             cells = []
             for figure in (row["success"], row["score"]):
@@ -72,7 +72,7 @@ def seeds_table(summary: Mapping[str, Any]) -> Table:
                 cells += [
                     f"{figure['mean']:.3f}", f"{ends[0]:.3f} to {ends[1]:.3f}" if ends else "-"
                 ]  # fmt: skip
-            table.add_row(summary["names"][arm] + how, *cells)
+            table.add_row(summary["names"][arm] + note, *cells)
     table.caption = (
         f"intervals over seeds: {summary['interval']}; over tasks for policies that do not depend "
         "on the seed"
@@ -95,14 +95,14 @@ def _differences(
 ) -> Iterator[tuple[str, float, Sequence[float] | None]]:
     """Yield what training changed over seeds, each a row of the plot, with its interval if any."""
     decoding = summary["evaluation"]["decoding"]
-    for kind, how in (("paired", decoding), ("greedy_paired", "greedy")):
+    for kind, name in (("paired", decoding), ("greedy_paired", "greedy")):
         for comparison in comparisons(summary, kind):
             for figure, statistics in (
                 ("score", comparison.score),
                 ("success", comparison.success),
             ):
                 yield (
-                    f"{figure}, {how}, minus {comparison.other}",
+                    f"{figure}, {name}, minus {comparison.other}",
                     statistics["mean"],
                     statistics["ci95"],
                 )

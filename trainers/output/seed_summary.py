@@ -163,11 +163,11 @@ def seeds_headline(result: Mapping[str, Any]) -> Headline:
 def seeds_sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """Return a sentence for each comparison over the seeds; without an interval it says why."""
     count = len(result["seeds"])
-    for kind, how in (("paired", ""), ("greedy_paired", "With greedy actions, ")):
+    for kind, opening in (("paired", ""), ("greedy_paired", "With greedy actions, ")):
         for comparison in comparisons(result, kind):
             change = comparison.change
             compared = (
-                f"{how}trained minus {comparison.other} is {change.in_success} and "
+                f"{opening}trained minus {comparison.other} is {change.in_success} and "
                 f"{change.in_score}, over {count} seeds"
             ).capitalize()
             if not comparison.problem:

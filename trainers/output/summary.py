@@ -270,8 +270,8 @@ class Summary(Results):
         if self.peak_gib is None:
             return ""
         estimated = self.estimated_gib
-        beside = "" if estimated is None else f" (estimated: {estimated:.1f})"
-        return f"at most {self.peak_gib:.1f} GiB of memory{beside}"
+        estimate_note = "" if estimated is None else f" (estimated: {estimated:.1f})"
+        return f"at most {self.peak_gib:.1f} GiB of memory{estimate_note}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the JSON file."""

@@ -46,8 +46,8 @@ class LearningClock:
 
     def __init__(self, run: ResolvedRun, folder: RunFolder) -> None:
         self._folder, self._minutes = folder, run.config.minutes
-        began, self._paused = on_main(self._go_on)
-        self.deadline = _deadline(run, began)
+        rl_start, self._paused = on_main(self._go_on)
+        self.deadline = _deadline(run, rl_start)
 
     @property
     def late(self) -> bool:
@@ -71,14 +71,18 @@ class LearningClock:
     def _go_on(self) -> tuple[float, float]:
         """Return when training began, in seconds, and the time since then that does not count."""
         state, seconds = self._folder.state(), self._folder.seconds()
-        began, paused, ended = state.get(BEGAN, seconds), state.get(PAUSED, 0.0), state.get(ENDED)
-        if ended is not None:
-            paused += max(0.0, seconds - ended)
-        self._folder.note(**{BEGAN: began, PAUSED: paused, ENDED: None})
-        if ended is not None:
+        rl_start, paused, rl_end = (
+            state.get(BEGAN, seconds),
+            state.get(PAUSED, 0.0),
+            state.get(ENDED),
+        )
+        if rl_end is not None:
+            paused += max(0.0, seconds - rl_end)
+        self._folder.note(**{BEGAN: rl_start, PAUSED: paused, ENDED: None})
+        if rl_end is not None:
             cut = {name: step for name, step in state.get(CUT, {}).items() if name != "rl"}
             self._folder.note(**{CUT: cut})
-        return began, paused
+        return rl_start, paused
 
 
 @main_only
@@ -100,8 +104,8 @@ def check_extension(run: ResolvedRun, folder: RunFolder) -> None:
         ConfigurationError: The longer settings leave no step, no turn, or no time for a step.
     """
     steps = [r for r in folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
-    ended = _ended(folder, steps)
-    if not folder.extends or ended is None:
+    rl_end = _ended(folder, steps)
+    if not folder.extends or rl_end is None:
         return
     settings, further = run.config, f"for the run in {folder.path} to be trained further"
     if steps and steps[-1]["step"] >= settings.steps:
@@ -115,26 +119,31 @@ def check_extension(run: ResolvedRun, folder: RunFolder) -> None:
             "--rl.turn-budget are used up; start another run"
         )
     state = folder.state()
-    _check_time(run, state.get(BEGAN, ended), ended - state.get(PAUSED, 0.0), steps, further)
+    _check_time(run, state.get(BEGAN, rl_end), rl_end - state.get(PAUSED, 0.0), steps, further)
     if state.get(ENDED) is None:
-        folder.note(**{ENDED: ended})
+        folder.note(**{ENDED: rl_end})
 
 
 def _check_time(
-    run: ResolvedRun, began: float, seconds: float, steps: Sequence[Mapping[str, Any]], further: str
+    run: ResolvedRun,
+    rl_start: float,
+    seconds: float,
+    steps: Sequence[Mapping[str, Any]],
+    further: str,
 ) -> None:
     """Check that the minutes suffice for a further step."""
     step = sum(record["seconds"] for record in steps) / max(1, len(steps))
-    if seconds + step < _deadline(run, began):
+    if seconds + step < _deadline(run, rl_start):
         return
     parts = _parts(run)
-    needed = began + parts * (seconds + step - began)
+    needed = rl_start + parts * (seconds + step - rl_start)
     why = f", and the baselines are kept {parts - 1} of {parts} parts of the time" * (parts > 1)
     # The next whole minute, so that there is time for a step even if that lasts a little longer.
     raise ConfigurationError(
         f"expected --minutes {math.floor(needed / 60) + 1} or more {further}, got "
-        f"{run.config.minutes:g}: {began / 60:.1f} minutes had passed when reinforcement learning "
-        f"began, it has had {(seconds - began) / 60:.1f}, a step takes {step:.1f} s{why}"
+        f"{run.config.minutes:g}: {rl_start / 60:.1f} minutes had passed when reinforcement "
+        f"learning began, it has had {(seconds - rl_start) / 60:.1f}, a step takes {step:.1f} "
+        f"s{why}"
     )
 
 
@@ -143,14 +152,14 @@ def _parts(run: ResolvedRun) -> int:
     return 1 + len(run.config.eval.baselines)
 
 
-def _deadline(run: ResolvedRun, began: float) -> float:
+def _deadline(run: ResolvedRun, rl_start: float) -> float:
     """Return the second at which training ends.
 
     Each baseline computes about as much as RL, so the remaining time is divided equally.
     """
     if math.isinf(run.seconds):
         return run.seconds
-    return began + max(0.0, run.seconds - began) / _parts(run)
+    return rl_start + max(0.0, run.seconds - rl_start) / _parts(run)
 
 
 def _ended(folder: RunFolder, steps: Sequence[Mapping[str, Any]]) -> float | None:
@@ -159,9 +168,9 @@ def _ended(folder: RunFolder, steps: Sequence[Mapping[str, Any]]) -> float | Non
     For older runs without this note it is computed from the seconds of their steps.
     """
     state = folder.state()
-    ended: float | None = state.get(ENDED)
-    if ended is not None or not (folder.trained / COMPLETE).exists():
-        return ended
+    rl_end: float | None = state.get(ENDED)
+    if rl_end is not None or not (folder.trained / COMPLETE).exists():
+        return rl_end
     if BEGAN not in state:
         return float(state.get("seconds", 0.0))
     spent = sum(record["seconds"] for record in steps)

@@ -242,12 +242,12 @@ class EnvComparison:
         """Play a policy that does not learn."""
         config, resolved = self._run.config, self.env
         env: str | TextEnv = resolved.env_id
-        where: dict[str, Any] = {}
+        placement: dict[str, Any] = {}
         if config.backend == "sync":
             env = resolved.make_env()
         else:
             # These back ends can abandon a hanging environment.
-            where = {
+            placement = {
                 "env_kwargs": resolved.kwargs,
                 "backend": config.backend,
                 "concurrency": config.workers,
@@ -260,7 +260,7 @@ class EnvComparison:
                 arm,
                 env, TEST, len(self.panel), self.panel.seed,
                 horizon=self.env.full_horizon, record=record, on_episode=lambda _: on_episode(),
-                **where,
+                **placement,
             )  # fmt: skip
         finally:
             if not isinstance(env, str):

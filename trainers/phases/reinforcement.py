@@ -236,8 +236,8 @@ class Reinforcement:
         Raises:
             DataError: There are checkpoints, and all are damaged.
         """
-        begun = [path for path in output.glob("checkpoint-*") if was_finished(path)]
-        checkpoints = sorted({*complete(output), *begun}, key=updates_of, reverse=True)
+        finished = [path for path in output.glob("checkpoint-*") if was_finished(path)]
+        checkpoints = sorted({*complete(output), *finished}, key=updates_of, reverse=True)
         checkpoints = [path for path in checkpoints if by_time or not is_by_time(path)]
         checkpoint, damaged = newest_whole(checkpoints)
         if checkpoint is None and damaged:

@@ -169,10 +169,10 @@ def _imitate(
     }
     for name, part in outcomes.items():
         reached = "reached" if part["gated"] else "not reached"
-        where = f" in {name}" * run.several
+        env_note = f" in {name}" * run.several
         display.note(
-            f"{WARM_START}: {result.steps} steps, validation success {part['success']:.3f}{where} "
-            f"(target {run.env(name).target_success} {reached})"
+            f"{WARM_START}: {result.steps} steps, validation success {part['success']:.3f}"
+            f"{env_note} (target {run.env(name).target_success} {reached})"
         )
     folder.note(sft=outcomes if run.several else outcomes[run.envs[0].name])
 

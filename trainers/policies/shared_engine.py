@@ -73,13 +73,13 @@ class SharedEngine:
             self._in_flight.add(key)
         while not self._ready(key):
             self._drive()
-        ended = self._ended.pop(key)
-        if isinstance(ended, Completion):
-            return ended
+        outcome = self._ended.pop(key)
+        if isinstance(outcome, Completion):
+            return outcome
         raise PolicyFailure(
             f"expected a completion of the model, but its engine failed: "
-            f"{type(ended).__name__}: {ended}"
-        ) from ended
+            f"{type(outcome).__name__}: {outcome}"
+        ) from outcome
 
     def close(self) -> None:
         """Free the engine; calling it twice is allowed."""
@@ -104,24 +104,24 @@ class SharedEngine:
         """Let the engine take a step."""
         with self._changed:
             submitted, self._submitted = self._submitted, []
-        ended: dict[int, Completion | BaseException] = {}
+        outcomes: dict[int, Completion | BaseException] = {}
         try:
             # torch keeps the number per thread, so it is set in the thread that computes.
             with computing_threads(self._threads):
                 if submitted:
                     self._engine.submit(submitted, self.sampling)
-                ended.update(self._engine.advance())
+                outcomes.update(self._engine.advance())
         except BaseException as error:
             self._engine.abort()
             with self._changed:
                 # Requests that arrived meanwhile were not submitted; the next driver submits them.
                 waiting = {request.key for request in self._submitted}
-                ended = dict.fromkeys(self._in_flight - waiting, error)
+                outcomes = dict.fromkeys(self._in_flight - waiting, error)
             if not isinstance(error, Exception):  # For example Ctrl-C, for this thread alone.
                 raise
         finally:
             with self._changed:
                 self._driven = False
-                self._ended.update(ended)
-                self._in_flight -= ended.keys()
+                self._ended.update(outcomes)
+                self._in_flight -= outcomes.keys()
                 self._changed.notify_all()

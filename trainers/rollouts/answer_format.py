@@ -127,15 +127,15 @@ class AnswerFormat:
         text. Thinking that was never opened ends at the last tag that is not quoted.
         """
         mark = self.channel or self.closing
-        at = text.find(mark)
-        if at < 0 or self.channel or text.lstrip().startswith(self.opening.lstrip()):
-            return -1 if at < 0 else at + len(mark)
+        position = text.find(mark)
+        if position < 0 or self.channel or text.lstrip().startswith(self.opening.lstrip()):
+            return -1 if position < 0 else position + len(mark)
         quotes, start, skipped = Quotes(text, (), "native"), -1, 0
-        while at >= 0:
-            if at >= skipped:
-                skipped = quotes.end(max(start, 0), at, at + len(mark))
-                start = at + len(mark) if skipped < 0 else start
-            at = text.find(mark, at + len(mark))
+        while position >= 0:
+            if position >= skipped:
+                skipped = quotes.end(max(start, 0), position, position + len(mark))
+                start = position + len(mark) if skipped < 0 else start
+            position = text.find(mark, position + len(mark))
         return start
 
     def message(self, answer: Answer) -> Message:

@@ -157,16 +157,16 @@ def _play_tasks(
         yield from map(attempt, tasks, numbers)
         return
     pool = ThreadPoolExecutor(len(envs), thread_name_prefix="watch")
-    begun: deque[Future[Demonstration | EnvFailure]] = deque()
+    futures: deque[Future[Demonstration | EnvFailure]] = deque()
     try:
         for options, number in zip(tasks, numbers, strict=True):
-            begun.append(pool.submit(attempt, options, number))
+            futures.append(pool.submit(attempt, options, number))
             # In the order of the tasks, so that results do not depend on the number of
             # environments.
-            if len(begun) >= AHEAD * len(envs):
-                yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
+            if len(futures) >= AHEAD * len(envs):
+                yield futures.popleft().result()
+        while futures:
+            yield futures.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)  # Also if the caller stops early.
 

@@ -164,7 +164,7 @@ class RolloutRunner:
         # Cached prefixes of earlier episodes would change rounding, so that a run resumed after a
         # kill would differ from an uninterrupted one.
         self.engine.abort()
-        began = time.perf_counter()
+        start = time.perf_counter()
         ids = list(range(len(tasks))) if groups is None else list(groups)
         env_seeds = [seed + group for group in ids] if seeds is None else list(seeds)
         if not len(ids) == len(env_seeds) == len(tasks):
@@ -194,7 +194,7 @@ class RolloutRunner:
             part.begin(out, seed, len(self.chat.tokenizer))
         out += self._play(out, draw, seed, parts, cancelled, on_episode)
         self.stats.turns += sum(len(trajectory.own_turns) for trajectory in out)
-        self.stats.seconds += time.perf_counter() - began
+        self.stats.seconds += time.perf_counter() - start
         for part in parts:
             out = part.choose(out)
         return out
@@ -309,7 +309,7 @@ class _Rollout:
                 )
         if not slots:
             return
-        began = self._ask(len(slots))
+        started = self._ask(len(slots))
         starts = {slot: self._starting[slot] for slot in slots}
         tasks = {slot: start for slot, start in starts.items() if isinstance(start, Trajectory)}
         forks = {slot: start.snapshot for slot, start in starts.items() if isinstance(start, _Fork)}
@@ -320,18 +320,18 @@ class _Rollout:
             )
         if forks:
             self._envs.send_restores([*forks], [*forks.values()])
-        self._stats.env_seconds += time.perf_counter() - began
+        self._stats.env_seconds += time.perf_counter() - started
 
     def _generate(self) -> None:
         """Advance the engine, only briefly if an environment may answer meanwhile."""
         if not self._engine.running:
             return
-        began = time.perf_counter()
-        ended = self._engine.advance(_POLL_SECONDS if self._unanswered else None)
-        self._stats.engine_seconds += time.perf_counter() - began
-        if ended:
-            self._generated += ended
-            self._runner.on_tokens(sum(len(out.ids) for _, out in ended))
+        start = time.perf_counter()
+        completions = self._engine.advance(_POLL_SECONDS if self._unanswered else None)
+        self._stats.engine_seconds += time.perf_counter() - start
+        if completions:
+            self._generated += completions
+            self._runner.on_tokens(sum(len(out.ids) for _, out in completions))
 
     def _act(self) -> None:
         """Send generated turns to their environments.
@@ -348,9 +348,9 @@ class _Rollout:
             episode = self._live[slot]
             episode.turn = out, self._runner.chat.action_text(out.ids)
             episode.trajectory.times.append(time.time_ns())
-        began = self._ask(len(turns))
+        start = self._ask(len(turns))
         self._envs.send_slots(slots, [self._live[slot].turn[1] for slot in slots])
-        self._stats.env_seconds += time.perf_counter() - began
+        self._stats.env_seconds += time.perf_counter() - start
 
     def _ask(self, count: int) -> float:
         """Record that environments start to step; return the time."""
@@ -364,12 +364,12 @@ class _Rollout:
         """Receive answers and submit the next turns."""
         if not self._unanswered:
             return
-        began = time.perf_counter()
+        start = time.perf_counter()
         # With nothing to generate, wait for the environments.
         patience = None if self._cancelled is None else _CANCEL_SECONDS
         answers = self._envs.receive(0.0 if self._engine.running else patience)
         now = time.perf_counter()
-        self._stats.env_seconds += now - began
+        self._stats.env_seconds += now - start
         self._unanswered -= len(answers)
         if answers and not self._unanswered:
             self._stats.env_busy_seconds += now - self._asked_at
@@ -393,13 +393,13 @@ class _Rollout:
             else:
                 ready.append(self._request(episode))
         if forked:
-            began = self._ask(len(forked))
+            start = self._ask(len(forked))
             self._envs.send_snapshots(forked)
-            self._stats.env_seconds += time.perf_counter() - began
+            self._stats.env_seconds += time.perf_counter() - start
         if ready:
-            began = time.perf_counter()
+            start = time.perf_counter()
             self._engine.submit(ready, self._sampling)
-            self._stats.engine_seconds += time.perf_counter() - began
+            self._stats.engine_seconds += time.perf_counter() - start
 
     def _branch_off(self, slot: int, snapshot: Fork) -> None:
         """Queue the forks of a slot, ahead of episodes that have not started."""
@@ -419,9 +419,9 @@ class _Rollout:
         self._on_episode()
         self._free[self._runner.slot_families[slot]].append(slot)
         for part in self._parts:
-            begun = part.end(episode)
-            self.added += [added for added in begun if added.number not in self._planned]
-            self._queue(begun)
+            new_trajectories = part.end(episode)
+            self.added += [added for added in new_trajectories if added.number not in self._planned]
+            self._queue(new_trajectories)
 
     def _fits(self, episode: LiveEpisode) -> bool:
         """Whether the budget allows the next turn; ends the episode if not."""

@@ -27,5 +27,5 @@ class RolloutStats:
     @property
     def overhead_us(self) -> float:
         """Microseconds per turn spent neither inside the engine nor inside the environments."""
-        rest = self.seconds - self.engine_seconds - self.env_seconds
-        return 1e6 * rest / max(1, self.turns)
+        overhead = self.seconds - self.engine_seconds - self.env_seconds
+        return 1e6 * overhead / max(1, self.turns)

@@ -386,10 +386,10 @@ class ChatTemplate:
         """
         mark = "\u2042mark\u2042"
         text = self.text(self._dummy(mark))
-        at = text.index(mark)
-        end = text.rindex(self.end_text, 0, at) + len(self.end_text)
+        position = text.index(mark)
+        end = text.rindex(self.end_text, 0, position) + len(self.end_text)
         for strip in (False, True):
-            self._wrap = (text[end:at], text[at + len(mark) :], strip)
+            self._wrap = (text[end:position], text[position + len(mark) :], strip)
             if all(self.suffix(probe) == self._slow_suffix(probe) for probe in _PROBES):
                 return self._wrap
         logger.info("the chat template is not a plain wrapper: it renders every observation")

@@ -108,10 +108,10 @@ def _stretched(parts: list[list[int]], count: int, rows: int) -> list[list[int]]
     idle = sorted(set(range(rows)).difference(*parts))
     parts = list(parts)
     while len(parts) < count:
-        at = max(range(len(parts)), key=lambda k: len(parts[k]))
-        half = len(parts[at]) // 2
-        parts[at : at + 1] = (
-            [parts[at][:half], parts[at][half:]] if half else [parts[at], [idle.pop()]]
+        widest = max(range(len(parts)), key=lambda k: len(parts[k]))
+        half = len(parts[widest]) // 2
+        parts[widest : widest + 1] = (
+            [parts[widest][:half], parts[widest][half:]] if half else [parts[widest], [idle.pop()]]
         )
     return parts
 
@@ -124,11 +124,11 @@ def divided(widths: Sequence[tuple[int, int]], budget: int | None) -> list[slice
         budget: Maximum rows x width of a run of more than one row; None: no limit.
     """
     parts, start, prompt, response = [], 0, 0, 0
-    for at, (first, second) in enumerate(widths):
+    for index, (first, second) in enumerate(widths):
         prompt, response = max(prompt, first), max(response, second)
-        if budget and at > start and (at + 1 - start) * (prompt + response) > budget:
-            parts.append(slice(start, at))
-            start, prompt, response = at, first, second
+        if budget and index > start and (index + 1 - start) * (prompt + response) > budget:
+            parts.append(slice(start, index))
+            start, prompt, response = index, first, second
     return [*parts, slice(start, len(widths))]
 
 

@@ -92,11 +92,11 @@ def _neighbours(rows: Sequence[IntArray]) -> tuple[list[int], list[int]]:
     lists = [row.tolist() for row in rows]
     order = sorted(range(len(rows)), key=lists.__getitem__)
     common = [0] * len(order)
-    for at in range(1, len(order)):
-        previous_row, row = rows[order[at - 1]], rows[order[at]]
+    for index in range(1, len(order)):
+        previous_row, row = rows[order[index - 1]], rows[order[index]]
         size = min(len(previous_row), len(row))
         differs = np.flatnonzero(previous_row[:size] != row[:size])
-        common[at] = int(differs[0]) if len(differs) else size
+        common[index] = int(differs[0]) if len(differs) else size
     return order, common
 
 

@@ -118,13 +118,13 @@ class SharedAttention:
             int(shared) if shared >= LEAST_SHARED * size else 0
             for size, shared in zip(sizes, tree.shared, strict=True)
         ]
-        owned = [at for at, size in enumerate(sizes) if size > tree.shared[at]]
+        owned = [row for row, size in enumerate(sizes) if size > tree.shared[row]]
         rows, positions, total = [], np.zeros(len(tree.ids), np.int64), 0
         for members in _alike(owned, starts, sizes):
-            width = max(sizes[at] - starts[at] for at in members)
-            for k, at in enumerate(members):
-                own_places = tree.places[at][tree.shared[at] :]
-                first = total + k * width + int(tree.shared[at]) - starts[at]
+            width = max(sizes[row] - starts[row] for row in members)
+            for k, member in enumerate(members):
+                own_places = tree.places[member][tree.shared[member] :]
+                first = total + k * width + int(tree.shared[member]) - starts[member]
                 positions[own_places] = np.arange(first, first + len(own_places))
             rows.append(_rows(tree, members, starts, width, device))
             total += len(members) * width
@@ -144,19 +144,21 @@ def _alike(owned: Sequence[int], starts: Sequence[int], sizes: Sequence[int]) ->
     """Group rows of similar numbers of queries and keys, those without a mask apart."""
     parts: list[list[int]] = []
     queries = keys = pairs = 0
-    for at in sorted(owned, key=lambda at: (starts[at] > 0, starts[at] - sizes[at], -sizes[at])):
-        size = sizes[at] - starts[at]
-        wide, long = max(queries, size), max(keys, sizes[at])
-        alike = bool(parts) and (starts[parts[-1][0]] > 0) == (starts[at] > 0)
+    for row in sorted(
+        owned, key=lambda row: (starts[row] > 0, starts[row] - sizes[row], -sizes[row])
+    ):
+        size = sizes[row] - starts[row]
+        wide, long = max(queries, size), max(keys, sizes[row])
+        alike = bool(parts) and (starts[parts[-1][0]] > 0) == (starts[row] > 0)
         if alike:
-            padded, needed = (len(parts[-1]) + 1) * wide * long, pairs + size * sizes[at]
+            padded, needed = (len(parts[-1]) + 1) * wide * long, pairs + size * sizes[row]
             alike = padded <= max(WASTE * needed, needed + SMALL)
         if alike:
-            parts[-1].append(at)
-            queries, keys, pairs = wide, long, pairs + size * sizes[at]
+            parts[-1].append(row)
+            queries, keys, pairs = wide, long, pairs + size * sizes[row]
         else:
-            parts.append([at])
-            queries, keys, pairs = size, sizes[at], size * sizes[at]
+            parts.append([row])
+            queries, keys, pairs = size, sizes[row], size * sizes[row]
     return parts
 
 
@@ -168,12 +170,12 @@ def _rows(
     device: torch.device,
 ) -> _Rows:
     """Return some rows of a tree, whose queries begin behind ``starts``, padded on the right."""
-    length = max(len(tree.places[at]) for at in members)
+    length = max(len(tree.places[member]) for member in members)
     queries = np.zeros((len(members), width), np.int64)
     keys = np.zeros((len(members), length), np.int64)
-    begins = np.array([starts[at] for at in members])
-    for k, at in enumerate(members):
-        places = tree.places[at]
+    begins = np.array([starts[member] for member in members])
+    for k, member in enumerate(members):
+        places = tree.places[member]
         queries[k, : len(places) - begins[k]] = places[begins[k] :]
         keys[k, : len(places)] = places
     visible = None

@@ -28,9 +28,9 @@ def read_docstring(text: str | None) -> tuple[str, dict[str, str]]:
     section, depth, current = "", 0, ""
     for line in split_lines(inspect.cleandoc(text or "")):
         words, indent = line.strip(), len(line) - len(line.lstrip())
-        begun = _SECTION.fullmatch(words) if indent == 0 else None
-        if begun:
-            section, depth = begun[1], 0
+        match = _SECTION.fullmatch(words) if indent == 0 else None
+        if match:
+            section, depth = match[1], 0
         elif not section:
             about.append(words)
         elif section in _ARGUMENTS and words:

@@ -132,9 +132,9 @@ class ToolEnv(TextEnv[ToolSet]):
         key = _key(call)
         if call.name not in self._tools:
             self._call_keys += (key,)
-            ended = self._finished(call.arguments["text"], "")
-            assert ended is not None  # an answer has a worth
-            return ended
+            outcome = self._finished(call.arguments["text"], "")
+            assert outcome is not None  # an answer has a worth
+            return outcome
         tool = self._tools[call.name]
         try:
             arguments = tool.arguments(call)
@@ -147,9 +147,9 @@ class ToolEnv(TextEnv[ToolSet]):
         )
         self._calls += (CallRecord(tool.name, arguments, text, failed),)
         self._call_keys += (key,)
-        ended = None if self._answer else self._finished(None, text)
-        if ended is not None:
-            return ended
+        outcome = None if self._answer else self._finished(None, text)
+        if outcome is not None:
+            return outcome
         return Outcome(text, details={"reason": text if failed else "", "failed": failed})
 
     def _misread(self, action: str, problem: str) -> Outcome:

@@ -96,7 +96,9 @@ class GameTasks(NumberedTasks[Game]):
 
 def by_length(lengths: Sequence[int | None]) -> list[int]:
     """Return the positions of ``lengths``, shortest first and unknown last, else in order."""
-    return sorted(range(len(lengths)), key=lambda at: (lengths[at] is None, lengths[at] or 0))
+    return sorted(
+        range(len(lengths)), key=lambda index: (lengths[index] is None, lengths[index] or 0)
+    )
 
 
 def _turns(game: Game, expert: str) -> int | None:

@@ -115,13 +115,13 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
             return self._misread(action, EXPECTED)
         session = self.session
         turn = session.act(call.name, next(iter(call.arguments.values()), ""))
-        ended = session.answered is not None
+        is_answered = session.answered is not None
         return Outcome(
             turn.observation,
             reward=float(session.solved),
-            terminated=ended,
+            terminated=is_answered,
             success=session.solved,
-            score=float(session.solved) if ended else None,
+            score=float(session.solved) if is_answered else None,
             stop_reason=StopReason.SUCCESS if session.solved else StopReason.ANSWER,
             details={"reason": turn.observation if turn.failed else "", "failed": turn.failed},
         )

@@ -56,10 +56,10 @@ def read_diff(text: str, *, binary: bool = False) -> list[FileDiff]:
     """
     diffs: list[FileDiff] = []
     lines = split_lines(text, keep_ends=True)
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        at += 1
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        index += 1
         if line.startswith("diff --git "):
             diffs.append(FileDiff(*_git_paths(line)))
         elif line.startswith(("Binary files ", "GIT binary patch")) and not binary:
@@ -72,9 +72,9 @@ def read_diff(text: str, *, binary: bool = False) -> list[FileDiff]:
             diffs[-1].old_path = ""
         elif line.startswith("deleted file mode"):
             diffs[-1].new_path = ""
-        elif line.startswith("--- ") and at < len(lines) and lines[at].startswith("+++ "):
-            paths = _path(line[4:]), _path(lines[at][4:])
-            at += 1
+        elif line.startswith("--- ") and index < len(lines) and lines[index].startswith("+++ "):
+            paths = _path(line[4:]), _path(lines[index][4:])
+            index += 1
             if not diffs or diffs[-1].hunks or not _git_opened(diffs[-1], paths):
                 diffs.append(FileDiff(*paths))
             else:
@@ -82,7 +82,7 @@ def read_diff(text: str, *, binary: bool = False) -> list[FileDiff]:
         elif line.startswith("@@ "):
             if not diffs:
                 raise DataError(f"expected the name of a file before {line.strip()!r:.80}")
-            at = _read_hunk(lines, at - 1, diffs[-1])
+            index = _read_hunk(lines, index - 1, diffs[-1])
     if not diffs and text.strip():
         raise DataError(f"expected a unified diff, got {text[:80]!r}")
     return diffs
@@ -135,21 +135,25 @@ def apply_hunks(diff: FileDiff, content: str) -> str:
     """
     lines, shift = split_lines(content, keep_ends=True), 0
     for hunk in diff.hunks:
-        at, new = _find(lines, hunk.old, hunk.start + shift), hunk.new
-        if at is None:
-            at = _find(
+        index, new = _find(lines, hunk.old, hunk.start + shift), hunk.new
+        if index is None:
+            index = _find(
                 [_bare(line) for line in lines],
                 tuple(map(_bare, hunk.old)),
                 hunk.start + shift,
             )
-            new = () if at is None else _in_line_ends_of(lines[at : at + len(hunk.old)], hunk)
-        if at is None:
+            new = (
+                ()
+                if index is None
+                else _in_line_ends_of(lines[index : index + len(hunk.old)], hunk)
+            )
+        if index is None:
             raise DataError(
                 f"expected line {hunk.start + 1} of {diff.old_path or diff.new_path} to be as the "
                 f"diff says, {''.join(hunk.old)[:80]!r}: it is made for other files"
             )
-        lines[at : at + len(hunk.old)] = new
-        shift = at - hunk.start + len(hunk.new) - len(hunk.old)
+        lines[index : index + len(hunk.old)] = new
+        shift = index - hunk.start + len(hunk.new) - len(hunk.old)
     return "".join(lines)
 
 
@@ -194,27 +198,29 @@ def _git_opened(diff: FileDiff, paths: tuple[str, str]) -> bool:
     return bool({diff.old_path, diff.new_path} & {path for path in paths if path})
 
 
-def _read_hunk(lines: list[str], at: int, diff: FileDiff) -> int:
+def _read_hunk(lines: list[str], index: int, diff: FileDiff) -> int:
     """Parse a hunk, append it to ``diff``, and return the index of the line after it."""
-    head = _HUNK.match(lines[at])
+    head = _HUNK.match(lines[index])
     if head is None:
-        raise DataError(f"expected a hunk such as '@@ -1,3 +1,4 @@', got {lines[at]!r:.80}")
+        raise DataError(f"expected a hunk such as '@@ -1,3 +1,4 @@', got {lines[index]!r:.80}")
     start, size, _, new_size = (int(number or 1) for number in head.groups("1"))
     size = int(head[2]) if head[2] is not None else 1
     new_size = int(head[4]) if head[4] is not None else 1
     old: list[str] = []
     new: list[str] = []
-    at += 1
-    while at < len(lines) and (len(old) < size or len(new) < new_size or lines[at][0] == "\\"):
-        sign, line = lines[at][0], lines[at][1:]
+    index += 1
+    while index < len(lines) and (
+        len(old) < size or len(new) < new_size or lines[index][0] == "\\"
+    ):
+        sign, line = lines[index][0], lines[index][1:]
         if sign == "\\":  # "\ No newline at end of file" refers to the line before it
-            previous = lines[at - 1][0]
+            previous = lines[index - 1][0]
             for side, signs in ((old, " -"), (new, " +")):
                 if previous in signs and side:
                     side[-1] = side[-1].removesuffix("\n")
-        elif lines[at] in ("\n", "\r\n"):  # editors strip the space of an empty context line
-            old.append(lines[at])
-            new.append(lines[at])
+        elif lines[index] in ("\n", "\r\n"):  # editors strip the space of an empty context line
+            old.append(lines[index])
+            new.append(lines[index])
         elif sign in " -+":
             if sign != "+":
                 old.append(line)
@@ -222,21 +228,21 @@ def _read_hunk(lines: list[str], at: int, diff: FileDiff) -> int:
                 new.append(line)
         else:
             break
-        at += 1
+        index += 1
     if (len(old), len(new)) != (size, new_size):
         raise DataError(
             f"expected a hunk of {size} old and {new_size} new lines in "
             f"{diff.new_path or diff.old_path}, got {len(old)} and {len(new)}"
         )
     diff.hunks.append(Hunk(max(0, start - 1) if size else start, tuple(old), tuple(new)))
-    return at
+    return index
 
 
 def _find(lines: list[str], old: tuple[str, ...], expected: int) -> int | None:
     """Return the index nearest to ``expected`` at which the old lines occur, or None."""
-    for at in _near(expected, len(lines) - len(old)):
-        if tuple(lines[at : at + len(old)]) == old:
-            return at
+    for start in _near(expected, len(lines) - len(old)):
+        if tuple(lines[start : start + len(old)]) == old:
+            return start
     return None
 
 
@@ -267,4 +273,4 @@ def _in_line_ends_of(lines: list[str], hunk: Hunk) -> tuple[str, ...]:
 
 def _near(middle: int, last: int) -> Iterator[int]:
     """Yield the integers from 0 to ``last``, those nearest to ``middle`` first."""
-    yield from sorted(range(last + 1), key=lambda at: (abs(at - middle), at))
+    yield from sorted(range(last + 1), key=lambda start: (abs(start - middle), start))

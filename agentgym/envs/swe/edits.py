@@ -24,17 +24,17 @@ def apply_edits(content: bytes, edits: Iterable[Edit]) -> bytes:
             edits overlap.
     """
     pieces: list[bytes] = []
-    at = 0
+    end = 0
     for edit in sorted(edits, key=lambda entry: entry.start):
         old = edit.old.encode()
-        if edit.start < at or content[edit.start : edit.start + len(old)] != old:
+        if edit.start < end or content[edit.start : edit.start + len(old)] != old:
             raise DataError(
                 f"expected {edit.old!r:.80} at byte {edit.start} of {edit.path}; the file is "
                 "another one than the edit was made for"
             )
-        pieces += content[at : edit.start], edit.new.encode()
-        at = edit.start + len(old)
-    return b"".join((*pieces, content[at:]))
+        pieces += content[end : edit.start], edit.new.encode()
+        end = edit.start + len(old)
+    return b"".join((*pieces, content[end:]))
 
 
 def edited_files(read_file: Callable[[str], bytes], edits: Sequence[Edit]) -> dict[str, bytes]:
@@ -101,6 +101,6 @@ def _file_diff(path: str, old: bytes | None, new: bytes | None) -> list[str]:
         lines.append("deleted file mode 100644\n")
     names = NOWHERE if old is None else names[0], NOWHERE if new is None else names[1]
     for line in difflib.unified_diff(old_lines, new_lines, *names):
-        ended = line.endswith("\n")
-        lines.append(line if ended else line + "\n\\ No newline at end of file\n")
+        has_line_end = line.endswith("\n")
+        lines.append(line if has_line_end else line + "\n\\ No newline at end of file\n")
     return lines

@@ -199,10 +199,10 @@ def _sources(package: Path) -> Iterator[Path]:
         if Path("/usr").is_relative_to(folder):
             yield history
         elif any(path.is_relative_to(folder) for path in needed):
-            beside = (
+            siblings = (
                 c for c in folder.iterdir() if not any(path.is_relative_to(c) for path in needed)
             )
-            yield from beside
+            yield from siblings
         else:
             yield folder
         if history.is_file():  # in a worktree or submodule, a file with the path of the real .git

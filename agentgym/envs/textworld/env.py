@@ -222,13 +222,15 @@ class TextWorldEnv(SessionEnv[GameSession]):
         old_value = self._value
         self._phi = potential(status, self._phi)
         self._value = value(self.reward, status, self._phi)
-        ended = turn.won or turn.lost
+        is_over = turn.won or turn.lost
         details |= {"points": turn.score, "lost": turn.lost}
         details["reason"] = "" if turn.valid else NOT_ADMISSIBLE
         return Outcome(
-            turn.text if ended else self._observation_of(self._room_named(turn.text, command.text)),
+            turn.text
+            if is_over
+            else self._observation_of(self._room_named(turn.text, command.text)),
             reward=self._value - old_value,
-            terminated=ended,
+            terminated=is_over,
             valid=turn.valid,
             success=turn.won,
             score=progress(status),

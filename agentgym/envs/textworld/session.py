@@ -90,7 +90,7 @@ def describe_state(
     initial: frozenset[Fact], facts: frozenset[Fact], score: int, won: bool, lost: bool
 ) -> str:
     """Serialise a state, equal for equal states: points, end, and differences from the start."""
-    ended = "won" if won else "lost" if lost else "open"
+    outcome = "won" if won else "lost" if lost else "open"
     changes = [f"+ {' '.join(fact)}" for fact in facts - initial]
     changes += [f"- {' '.join(fact)}" for fact in initial - facts]
-    return "\n".join([f"{score} {ended}", *sorted(changes)])
+    return "\n".join([f"{score} {outcome}", *sorted(changes)])

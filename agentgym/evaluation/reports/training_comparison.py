@@ -97,8 +97,8 @@ class PolicyDifference:
 
     def figures(self) -> dict[str, TrainingDifference]:
         """Return both differences by name."""
-        how = ", greedy" if self.greedy else ""
-        return {f"success{how}": self.success, f"score{how}": self.score}
+        suffix = ", greedy" if self.greedy else ""
+        return {f"success{suffix}": self.success, f"score{suffix}": self.score}
 
 
 @dataclass(frozen=True, repr=False)

@@ -109,30 +109,31 @@ def read_suite(suite: str | Path | Settings, overrides: Settings = NOTHING) -> S
         DataError: The file cannot be read.
         NotTrusted: The file names more than plain data.
     """
-    where = "the suite" if isinstance(suite, Mapping) else str(suite)
+    source_name = "the suite" if isinstance(suite, Mapping) else str(suite)
     data = _checked(
-        suite if isinstance(suite, Mapping) else read_structured(Path(suite), "evaluations"), where
+        suite if isinstance(suite, Mapping) else read_structured(Path(suite), "evaluations"),
+        source_name,
     )
     _check_names(overrides, "what is given beside the suite", OF_ALL)
-    environments = _entries(data, ENVIRONMENTS, "env", where)
-    policies = _entries(data, POLICIES, "policy", where)
+    environments = _entries(data, ENVIRONMENTS, "env", source_name)
+    policies = _entries(data, POLICIES, "policy", source_name)
     shared_settings = {
         key: value for key, value in data.items() if key not in (ENVIRONMENTS, POLICIES)
     }
     if not isinstance(suite, Mapping):  # a mapping comes from the user's own code
         check_trusted(
-            _claims(shared_settings, environments, policies, overrides), f"the suite {where}"
+            _claims(shared_settings, environments, policies, overrides), f"the suite {source_name}"
         )
     shared = _merged(shared_settings, overrides)
     of_all = {name: Path(shared[name]) for name in OF_ALL if shared.get(name) is not None}
     evaluations: dict[str, NamedEvaluation] = {}
-    for at, env in enumerate(environments):
+    for number, env in enumerate(environments):
         for place, policy in enumerate(policies):
-            spot = f"{ENVIRONMENTS}[{at}] and {POLICIES}[{place}]"
+            spot = f"{ENVIRONMENTS}[{number}] and {POLICIES}[{place}]"
             merged = _merged(shared_settings, env, policy, overrides)
-            settings = _settings(merged, f"{where}, {spot}")
+            settings = _settings(merged, f"{source_name}, {spot}")
             evaluations[spot] = NamedEvaluation(env["env"], policy["policy"], settings)
-    _check_different(evaluations, where)
+    _check_different(evaluations, source_name)
     title = "suite" if isinstance(suite, Mapping) else Path(suite).stem
     return Suite(tuple(evaluations.values()), title, **of_all)
 
@@ -163,7 +164,7 @@ def _left_to_the_file(settings: Settings, typed: Settings) -> dict[str, Any]:
     return kept_settings
 
 
-def _check_different(evaluations: Mapping[str, NamedEvaluation], where: str) -> None:
+def _check_different(evaluations: Mapping[str, NamedEvaluation], source_name: str) -> None:
     """Check that no two evaluations would use the same folder.
 
     Raises:
@@ -174,21 +175,21 @@ def _check_different(evaluations: Mapping[str, NamedEvaluation], where: str) -> 
         first = places.setdefault(evaluation.name, place)
         if first != place:
             raise ConfigurationError(
-                f"expected different evaluations in {where}, but {first} name the same one as "
-                f"{place}: {evaluation.title}; other values of num_tasks, samples, price or "
+                f"expected different evaluations in {source_name}, but {first} name the same one "
+                f"as {place}: {evaluation.title}; other values of num_tasks, samples, price or "
                 "concurrency do not distinguish them: leave one out, or give it a separate file "
                 "and --out"
             )
 
 
-def _checked(data: Any, where: str) -> Settings:
+def _checked(data: Any, source_name: str) -> Settings:
     """Return the data of a suite after checking the names of its settings."""
     if not isinstance(data, Mapping):
         raise ConfigurationError(
-            f"expected {where} to hold the lists {ENVIRONMENTS} and {POLICIES}, got "
+            f"expected {source_name} to hold the lists {ENVIRONMENTS} and {POLICIES}, got "
             f"{type(data).__name__}"
         )
-    _check_names(data, where, (ENVIRONMENTS, POLICIES, *OF_ALL))
+    _check_names(data, source_name, (ENVIRONMENTS, POLICIES, *OF_ALL))
     return data
 
 
@@ -199,7 +200,7 @@ def _entries(data: Settings, key: str, name: str, file: str) -> list[dict[str, A
         raise ConfigurationError(f"expected a list of {key} in {file}, got {entries!r:.80}")
     named_entries = []
     for index, entry in enumerate(entries):
-        where = f"{file}, {key}[{index}]"
+        source_name = f"{file}, {key}[{index}]"
         mapping = {name: entry} if isinstance(entry, str) else entry
         if (
             not isinstance(mapping, Mapping)
@@ -207,21 +208,22 @@ def _entries(data: Settings, key: str, name: str, file: str) -> list[dict[str, A
             or not mapping[name]
         ):
             raise ConfigurationError(
-                f"expected a name, or settings with {name}: NAME, in {where}, got {entry!r:.80}"
+                f"expected a name, or settings with {name}: NAME, in {source_name}, got "
+                f"{entry!r:.80}"
             )
-        _check_names({k: v for k, v in mapping.items() if k != name}, where)
+        _check_names({k: v for k, v in mapping.items() if k != name}, source_name)
         named_entries.append(dict(mapping))
     return named_entries
 
 
-def _check_names(settings: Settings, where: str, more: Sequence[str] = ()) -> None:
+def _check_names(settings: Settings, source_name: str, more: Sequence[str] = ()) -> None:
     names = [*more, *KNOWN]
     unknown = [str(name) for name in settings if str(name).replace("-", "_") not in names]
     if unknown:
         guesses = with_guesses(unknown, names)
         listing = "" if "did you mean" in guesses else f"; there are {', '.join(names)}"
         raise ConfigurationError(
-            f"expected settings of agentgym eval in {where}, got {guesses}{listing}"
+            f"expected settings of agentgym eval in {source_name}, got {guesses}{listing}"
         )
 
 
@@ -241,23 +243,23 @@ def _merged(*settings: Settings) -> dict[str, Any]:
     return merged
 
 
-def _settings(merged: Settings, where: str) -> EvaluationSettings:
+def _settings(merged: Settings, source_name: str) -> EvaluationSettings:
     """Read the settings of an evaluation; None counts as left out."""
     data = {
-        name: _plain_value(name, value, where)
+        name: _plain_value(name, value, source_name)
         for name, value in merged.items()
         if name in KNOWN and value is not None
     }
     try:
         return read_json(EvaluationSettings, data, finite=False)  # ranges are checked later
     except DataError as error:
-        raise ConfigurationError(f"{error} ({where})") from error
+        raise ConfigurationError(f"{error} ({source_name})") from error
 
 
-def _plain_value(name: str, value: Any, where: str) -> Any:
+def _plain_value(name: str, value: Any, source_name: str) -> Any:
     """Convert a value of YAML to the setting's type: an int to float, or a number to a name."""
     if name in PAIRS and isinstance(value, Mapping):
-        return [f"{key}={_json(part, f'{name}.{key}', where)}" for key, part in value.items()]
+        return [f"{key}={_json(part, f'{name}.{key}', source_name)}" for key, part in value.items()]
     if name == "task" and isinstance(value, str):
         return [value]
     if isinstance(value, int) and not isinstance(value, bool):
@@ -265,11 +267,11 @@ def _plain_value(name: str, value: Any, where: str) -> Any:
     return value
 
 
-def _json(value: object, name: str, where: str) -> str:
+def _json(value: object, name: str, source_name: str) -> str:
     try:
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigurationError(
-            f"expected a JSON-safe value for {name} in {where}, but: {error}; put a date "
+            f"expected a JSON-safe value for {name} in {source_name}, but: {error}; put a date "
             'in quotes to make it a text, "2024-01-01"'
         ) from error

@@ -92,8 +92,8 @@ def unpack(box: Sandbox, place: str) -> None:
     Raises:
         OSError: It cannot be.
     """
-    where = shlex.quote(place)
-    run(box, f"mkdir -p {where} && tar --no-same-owner -xf {ARCHIVE} -C {where} && rm {ARCHIVE}")
+    quoted = shlex.quote(place)
+    run(box, f"mkdir -p {quoted} && tar --no-same-owner -xf {ARCHIVE} -C {quoted} && rm {ARCHIVE}")
 
 
 def carry(source: Sandbox, target: Sandbox, path: str, excluded: Sequence[str] = ()) -> bool:
@@ -111,8 +111,8 @@ def carry(source: Sandbox, target: Sandbox, path: str, excluded: Sequence[str] =
     Raises:
         OSError: It is too large, or cannot be packed or unpacked.
     """
-    where, parent = shlex.quote(path), shlex.quote(path.rpartition("/")[0] or "/")
-    if source.exec(f"test -e {where} || test -L {where}").exit_code:
+    quoted, parent = shlex.quote(path), shlex.quote(path.rpartition("/")[0] or "/")
+    if source.exec(f"test -e {quoted} || test -L {quoted}").exit_code:
         return False
     options = "".join(f"--exclude={shlex.quote(pattern)} " for pattern in excluded)
     name = shlex.quote(path.rpartition("/")[2])
@@ -122,7 +122,7 @@ def carry(source: Sandbox, target: Sandbox, path: str, excluded: Sequence[str] =
     if len(body) > LARGEST_TRANSFER:
         raise OSError(f"expected at most {LARGEST_TRANSFER:,} bytes at {path}, got more")
     # The folder itself may be mounted; what it holds goes.
-    target.exec(f"rm -rf {where} 2> /dev/null || find {where} -mindepth 1 -delete")
+    target.exec(f"rm -rf {quoted} 2> /dev/null || find {quoted} -mindepth 1 -delete")
     target.write(ARCHIVE, _unpacked(body))
     unpack(target, path.rpartition("/")[0] or "/")
     return True

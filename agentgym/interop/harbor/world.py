@@ -344,7 +344,7 @@ def _plan(task: HarborTask) -> list[str]:
     if not (task.folder / "solution" / "solve.sh").is_file():
         return []
     text = base64.b64encode(_packed(task.folder / "solution")).decode()
-    parts = [text[at : at + CHUNK] for at in range(0, len(text), CHUNK)]
+    parts = [text[start : start + CHUNK] for start in range(0, len(text), CHUNK)]
     commands = [f"echo {part} >> {_PACKED}.{n}" for n, part in enumerate(parts)]
     files = " ".join(f"{_PACKED}.{n}" for n in range(len(parts)))
     variables = [f"{name}={value}" for name, value in task.solution_environment.items()]

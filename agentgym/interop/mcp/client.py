@@ -82,7 +82,7 @@ class McpServer:
         for thread in self._threads:
             thread.start()
         try:
-            begun = self.ask(
+            handshake = self.ask(
                 "initialize",
                 protocolVersion=json_rpc.VERSIONS[-1],
                 capabilities={},
@@ -92,7 +92,7 @@ class McpServer:
         except BaseException:
             self.close()
             raise
-        self.instructions = str(begun.get("instructions") or "")
+        self.instructions = str(handshake.get("instructions") or "")
 
     def tools(self) -> list[dict[str, Any]]:
         """List the tools.

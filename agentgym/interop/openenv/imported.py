@@ -346,15 +346,15 @@ def _seed_limits(
     server: OpenEnvServer, request: Mapping[str, Any], listed: bool
 ) -> tuple[str, ...]:
     """Begin episodes of some seeds, and say what the seed does not do."""
-    begun = [
+    parameters = [
         json.dumps(
             server.ask("reset", {**request, "seed": seed}).get("observation"), sort_keys=True
         )
         for seed in TRIED
     ]
-    if begun[0] != begun[TRIED.index(0, 1)]:
+    if parameters[0] != parameters[TRIED.index(0, 1)]:
         return (UNSEEDED,)
-    return (ALIKE,) if len(set(begun)) == 1 and not listed else ()
+    return (ALIKE,) if len(set(parameters)) == 1 and not listed else ()
 
 
 def _action(schema: Mapping[str, Any], field: str) -> tuple[ToolAction | None, str]:

@@ -72,9 +72,9 @@ class Postings(NamedTuple):
         """The most that the term adds to a score."""
         return float(self.by_code[self.highest])
 
-    def scores(self, at: Ints | slice = slice(None)) -> Floats:
+    def scores(self, positions: Ints | slice = slice(None)) -> Floats:
         """Return the term's contributions to the scores of the documents at these places."""
-        return self.by_code.take(self.codes[at])
+        return self.by_code.take(self.codes[positions])
 
     def pieces(self) -> Iterator[Postings]:
         """Yield the postings in pieces of :data:`PIECE`."""

@@ -155,10 +155,10 @@ class Corpus:
     def _text_lines(self, stream: Any) -> Iterator[str]:
         """Decode the lines of a text, up to the first bytes that are not text."""
         decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        ended = True
+        at_line_start = True
         while piece := stream.readline(BLOCK):
-            self._line += ended
-            ended = piece.endswith(b"\n")
+            self._line += at_line_start
+            at_line_start = piece.endswith(b"\n")
             try:
                 text = decoder.decode(piece)
             except UnicodeDecodeError as error:

@@ -178,7 +178,7 @@ class HttpRetriever:
         if reply.status in RETRIED:
             raise Unanswered(f"it answered with status {reply.status}: {_beginning(reply.body)}")
         if reply.status != 200:
-            where = f" to {reply.location}" if reply.location else ""
+            redirect = f" to {reply.location}" if reply.location else ""
             remedy = (
                 "give it what it lets in by headers, such as {'Authorization': 'Bearer ...'}"
                 if reply.status in REFUSED else
@@ -187,7 +187,7 @@ class HttpRetriever:
             )  # fmt: skip
             raise EnvFailure(
                 f"expected the search server {self.url} to answer with status 200, got "
-                f"{reply.status} {reply.reason}{where}: {_beginning(reply.body)}; {remedy}"
+                f"{reply.status} {reply.reason}{redirect}: {_beginning(reply.body)}; {remedy}"
             )
         if len(reply.body) > LARGEST_ANSWER:
             raise EnvFailure(

@@ -98,7 +98,7 @@ class Settings:
         }
         if self.places:
             run["before"] = {"key": warm_start, **self.places}
-        if places := {name: at for name, at in self.places.items() if self._of_start(name)}:
+        if places := {name: place for name, place in self.places.items() if self._of_start(name)}:
             start["before"] = {"key": warm_start, **places}
         return Keys(_hash(run), _hash(start))
 

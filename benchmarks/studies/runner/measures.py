@@ -118,11 +118,11 @@ def tokens_to(curve: Curve, target: float) -> float | None:
     """Return the sampled tokens at which success first is at a target; None if it never is."""
     if curve["success"][0] >= target:
         return curve["sampled"][0]
-    for at in range(1, len(curve["success"])):
-        low, high = curve["success"][at - 1 : at + 1]
+    for length in range(1, len(curve["success"])):
+        low, high = curve["success"][length - 1 : length + 1]
         if low < target <= high:
             share = (target - low) / (high - low)
-            lower, upper = curve["sampled"][at - 1 : at + 1]
+            lower, upper = curve["sampled"][length - 1 : length + 1]
             return lower + share * (upper - lower)
     return None
 
@@ -233,17 +233,17 @@ def compared_at_equal_cost(runs: Mapping[str, Sequence[PlayedRun]]) -> dict[str,
     }
     if not seeds:
         return {"at_equal": {}}
-    at: dict[str, dict[str, list[float]]] = {}
+    comparisons: dict[str, dict[str, list[float]]] = {}
     for unit in ("turns", "tokens", "sampled"):
         by_seed = [
             at_equal([some[seed] for some in curves.values()], unit) for seed in sorted(seeds)
         ]
-        at[unit] = {
+        comparisons[unit] = {
             arm: list(row) for arm, row in zip(curves, zip(*by_seed, strict=True), strict=True)
         }
     return {
         "at_equal": {
             unit: {arm: spread(values) for arm, values in by_arm.items()}
-            for unit, by_arm in at.items()
+            for unit, by_arm in comparisons.items()
         }
     }

@@ -30,8 +30,8 @@ def planned(study: Study, arms: Sequence[Arm], seeds: Sequence[int], cache: RunC
             f"chooses arms, so that it is no seed to compare them by; got {list(seeds)}"
         )
     pilot = runs_of(arms, [study.pilot.seed], cache.root)
-    ended = {run.arm: [played_run] for run in pilot if (played_run := cache.find_played(run))}
-    going = study.pilot.choose(ended)
+    played = {run.arm: [played_run] for run in pilot if (played_run := cache.find_played(run))}
+    going = study.pilot.choose(played)
     going_on = [arm for arm in arms if arm.name in going]
     return [*pilot, *runs_of(going_on, seeds, cache.root)]
 
@@ -49,9 +49,9 @@ def check_chosen(study: Study, runs: Sequence[Run], cache: RunCache) -> None:
     """
     if study.pilot is None or any(run.seed != study.pilot.seed for run in runs):
         return
-    ended = sum(cache.find_played(run) is not None for run in runs)
+    n_played = sum(cache.find_played(run) is not None for run in runs)
     raise ConfigurationError(
         f"expected the pilot of {study.name} (seed {study.pilot.seed}) to have ended for all arms "
-        f"among which it chooses one, got {ended} of its {len(runs)} runs in {cache.root}; play it "
-        "without --collect and with all of these arms, or name the folder of the runs by --out"
+        f"among which it chooses one, got {n_played} of its {len(runs)} runs in {cache.root}; play "
+        "it without --collect and with all of these arms, or name the folder of the runs by --out"
     )

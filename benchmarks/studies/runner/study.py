@@ -125,7 +125,9 @@ def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
     for word in only:
         axis, _, label = word.rpartition("=")
         if not any(_place(arm, axis) == label for arm in study.arms):
-            axes = sorted({f"{axis}={at}" for arm in study.arms for axis, at in arm.labels.items()})
+            axes = sorted(
+                {f"{axis}={label}" for arm in study.arms for axis, label in arm.labels.items()}
+            )
             choices = axes or [arm.name for arm in study.arms]
             raise ConfigurationError(
                 f"expected --only to name an arm of {study.name} or a place on an axis "
@@ -152,11 +154,13 @@ def words_for(study: Study, names: Collection[str]) -> list[str]:
     """Return a few words of ``--only`` that select exactly these arms."""
     arms = [arm for arm in study.arms if arm.name in names]
     axes = list(dict.fromkeys(axis for arm in study.arms for axis in arm.labels))
-    at = {axis: list(dict.fromkeys(_place(arm, axis) for arm in arms)) for axis in axes}
-    parts = [axis for axis in axes if len(at[axis]) < len({_place(a, axis) for a in study.arms})]
+    labels = {axis: list(dict.fromkeys(_place(arm, axis) for arm in arms)) for axis in axes}
+    parts = [
+        axis for axis in axes if len(labels[axis]) < len({_place(a, axis) for a in study.arms})
+    ]
     needed = {arm.needs.rpartition("=")[0] for arm in arms if arm.needs}
     for some in ([], parts, [axis for axis in axes if axis in parts or axis in needed]):
-        words = [f"{axis}={label}" for axis in some for label in at[axis]]
+        words = [f"{axis}={label}" for axis in some for label in labels[axis]]
         if _select_arms(study, words) == arms:
             return words
     return [arm.name for arm in arms]

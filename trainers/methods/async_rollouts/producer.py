@@ -211,9 +211,9 @@ class RolloutProducer(StepPart):
 
     def _take(self) -> tuple[StepPlan, list[Trajectory]]:
         """Return the first batch that was submitted and not taken; waits for it."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         episodes = self._ahead[0].episodes.result()
-        self.waited = time.perf_counter() - began
+        self.waited = time.perf_counter() - start
         return self._ahead.popleft().plan, episodes
 
     def wait_for_engine(self) -> None:

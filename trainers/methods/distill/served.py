@@ -122,7 +122,7 @@ class ServedTeacher(Teacher):
         for text in (PROBE, special + PROBE, everywhere):
             student_ids, teacher_ids = chat.encode(text), self._tokens(text)
             if student_ids != teacher_ids:
-                where = next(
+                place = next(
                     (
                         n
                         for n, pair in enumerate(zip(student_ids, teacher_ids, strict=False))
@@ -130,11 +130,11 @@ class ServedTeacher(Teacher):
                     ),
                     min(len(student_ids), len(teacher_ids)),
                 )
-                teacher_id: Any = teacher_ids[where] if where < len(teacher_ids) else "none"
-                student_id: Any = student_ids[where] if where < len(student_ids) else "none"
+                teacher_id: Any = teacher_ids[place] if place < len(teacher_ids) else "none"
+                student_id: Any = student_ids[place] if place < len(student_ids) else "none"
                 raise refuse_vocabulary(
                     self._server.url,
-                    f"token {where} of a text has id {student_id} and {teacher_id} there",
+                    f"token {place} of a text has id {student_id} and {teacher_id} there",
                 )
 
     def _tokens(self, text: str) -> list[int]:

@@ -54,12 +54,12 @@ class Branches(RolloutPart):
         drawn = turn_draw(self._seed, number, len(turns), "fork")
         shares = branching.shares(leaves, len(turns), latest - first, drawn)
         added = []
-        self._leaves[number], at = shares[0], number + shares[0]
+        self._leaves[number], place = shares[0], number + shares[0]
         for share in shares[1:]:
-            copy = episode.forked(at)
-            self._episodes[at - self._first], self._leaves[at] = copy.trajectory, share
+            copy = episode.forked(place)
+            self._episodes[place - self._first], self._leaves[place] = copy.trajectory, share
             added.append(copy)
-            at += share
+            place += share
         return added
 
     def end(self, episode: Trajectory) -> Sequence[Trajectory]:
@@ -67,8 +67,8 @@ class Branches(RolloutPart):
         leaves = self._leaves.pop(episode.number)
         if not self._branching.refill:
             return []
-        at = episode.number + 1 - self._first
-        fresh = self._episodes[at : at + leaves - 1]
+        index = episode.number + 1 - self._first
+        fresh = self._episodes[index : index + leaves - 1]
         for fresh_episode in fresh:
             fresh_episode.unplayed = False
             self._leaves[fresh_episode.number] = 1

@@ -212,7 +212,7 @@ class _AgentRollout:
 
     def _hear(self) -> None:
         """Take calls to the engine, and episodes that have ended to their trajectories."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         requests = []
         wait = 0.0 if self._engine.running else IDLE_SECONDS
         while True:
@@ -229,7 +229,7 @@ class _AgentRollout:
             else:
                 event.future.cancel()
         now = time.perf_counter()
-        self._runner.stats.env_seconds += now - began
+        self._runner.stats.env_seconds += now - start
         if requests:
             self._engine.submit(requests, self._sampling)
 
@@ -251,13 +251,13 @@ class _AgentRollout:
         """Let the engine work, for a moment."""
         if not self._engine.running:
             return
-        began = time.perf_counter()
+        start = time.perf_counter()
         for key, out in self._engine.advance(IDLE_SECONDS):
             pending = self._pending.pop(key)
             if not pending.future.cancelled():
                 # The version is stored here: when the thread wakes, the weights may have changed.
                 pending.future.set_result((out, self._engine.version))
-        self._runner.stats.engine_seconds += time.perf_counter() - began
+        self._runner.stats.engine_seconds += time.perf_counter() - start
 
     def _watch(self) -> None:
         """End the episodes of agents that have taken too long."""
@@ -279,16 +279,16 @@ class _AgentRollout:
                 waiting.future.cancel()
         if live.episode is None:  # its thread closes the environment when the reset has returned
             return
-        session, ended = live.episode.session, threading.Event()
+        session, end_event = live.episode.session, threading.Event()
 
         def end() -> None:
             session.end(StopReason.STOPPED.value, words)
-            ended.set()
+            end_event.set()
             env.close()
 
         # The session may be held by a turn that hangs.
         threading.Thread(target=end, daemon=True).start()
-        ended.wait(END_SECONDS)
+        end_event.wait(END_SECONDS)
 
     def _end(self, live: _Live) -> None:
         """Take in an episode whose agent is done."""
@@ -306,9 +306,9 @@ class _AgentRollout:
             trajectory.stop_reason = StopReason.ERROR.value
             trajectory.error = f"the environment did not answer: {live.words}"
         self._on_episode()
-        begun = [added for part in self._parts for added in part.end(trajectory)]
-        self.added += begun
-        self._queue += begun
+        new_trajectories = [added for part in self._parts for added in part.end(trajectory)]
+        self.added += new_trajectories
+        self._queue += new_trajectories
 
     # -- the thread of an episode ------------------------------------------------------------------
 

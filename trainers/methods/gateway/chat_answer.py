@@ -72,14 +72,14 @@ def read_answer(
 
 def _marked(text: str) -> Iterator[MessageToolCall]:
     """Yield the calls that stand between marks."""
-    at, n_calls = 0, 0
-    while n_calls < MOST_CALLS and (start := text.find(OPEN, at)) >= 0:
+    position, n_calls = 0, 0
+    while n_calls < MOST_CALLS and (start := text.find(OPEN, position)) >= 0:
         try:  # an argument may hold the closing mark
             _, stop = DECODER.raw_decode(text, start + len(OPEN) + _blank(text, start + len(OPEN)))
         except (ValueError, RecursionError):
             stop = start
         end = text.find(CLOSE, stop)
-        at = len(text) if end < 0 else end + len(CLOSE)
+        position = len(text) if end < 0 else end + len(CLOSE)
         try:
             call = parse_json(text[start + len(OPEN) : end if end >= 0 else len(text)])
         except ValueError:
@@ -93,9 +93,9 @@ def _marked(text: str) -> Iterator[MessageToolCall]:
             n_calls += 1
 
 
-def _blank(text: str, at: int) -> int:
+def _blank(text: str, position: int) -> int:
     """Return how many characters of white space stand at a place."""
-    return len(text[at : at + 64]) - len(text[at : at + 64].lstrip())
+    return len(text[position : position + 64]) - len(text[position : position + 64].lstrip())
 
 
 def _in_grammar(text: str, request: ChatRequest, language: Language) -> tuple[MessageToolCall, ...]:
@@ -122,7 +122,7 @@ def chunks(answer: GatewayAnswer, name: str, model: str, counts: bool) -> Iterat
     head, body = _head(name, model, "chat.completion.chunk"), _encode_message(answer.message, name)
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     text = body["content"] or ""
-    deltas += [{"content": text[at : at + PIECE]} for at in range(0, len(text), PIECE)]
+    deltas += [{"content": text[start : start + PIECE]} for start in range(0, len(text), PIECE)]
     deltas += [
         {"tool_calls": [{"index": index, **call}]}
         for index, call in enumerate(body.get("tool_calls", ()))

@@ -25,11 +25,11 @@ def result_of_judges(run: ResolvedRun, steps: Sequence[Mapping[str, Any]]) -> Me
     for step in steps:
         if "judge_calls" in step:
             totals.update({name: int(step[name]) for name in step if name.endswith(TOTALS)})
-    asked, missing = (
+    expected, missing = (
         sum(count for name, count in totals.items() if name.endswith(end)) for end in TOTALS[:2]
     )
     remark = (
-        f"{missing:,} of {asked:,} verdicts of judges are missing; training left out episodes "
+        f"{missing:,} of {expected:,} verdicts of judges are missing; training left out episodes "
         "without a verdict."
     )
     return MethodResult({"judges": dict(totals)}, [remark] if missing else [])

@@ -49,24 +49,24 @@ def play_in_rounds(
     while True:
         gathered = gather(own_episodes, f"the end of a round of step {plan.step}")
         all_episodes += gathered
-        begun = [blank for episode in gathered for blank in refill.end(episode)]
-        if not begun:
+        blanks = [blank for episode in gathered for blank in refill.end(episode)]
+        if not blanks:
             return refill.choose(all_episodes)[rank * count :][:count]
-        first, last = (process * len(begun) // world for process in (rank, rank + 1))
-        own_episodes = _play(runner, plan, parts, begun[first:last])
+        first, last = (process * len(blanks) // world for process in (rank, rank + 1))
+        own_episodes = _play(runner, plan, parts, blanks[first:last])
 
 
 def _play(
     runner: RolloutRunner,
     plan: StepPlan,
     parts: Sequence[RolloutPart],
-    begun: Sequence[Trajectory],
+    blanks: Sequence[Trajectory],
 ) -> list[Trajectory]:
     """Play episodes that replace others, with their numbers."""
     changed: dict[str, Any] = {
-        "tasks": [{**blank.options, FAMILY: blank.family} for blank in begun],
-        "groups": [blank.group for blank in begun],
-        "seeds": [blank.seed for blank in begun],
-        "numbers": [blank.number for blank in begun],
+        "tasks": [{**blank.options, FAMILY: blank.family} for blank in blanks],
+        "groups": [blank.group for blank in blanks],
+        "seeds": [blank.seed for blank in blanks],
+        "numbers": [blank.number for blank in blanks],
     }
-    return runner.run(**{**plan.arguments, **changed}, parts=parts) if begun else []
+    return runner.run(**{**plan.arguments, **changed}, parts=parts) if blanks else []

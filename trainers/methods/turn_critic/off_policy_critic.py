@@ -164,10 +164,10 @@ class OffPolicyCritic(TurnCritic):
         total = torch.zeros((), device=self._accelerator.device)
         self._trunk.train()
         for part in self._passes(texts):
-            hidden = self._hidden(self._trunk, [texts[at] for at in part])
+            hidden = self._hidden(self._trunk, [texts[index] for index in part])
             rows = torch.arange(len(part), device=hidden.device)
-            ends = torch.tensor([len(texts[at]) for at in part], device=hidden.device)
-            starts = torch.tensor([begins[at] for at in part], device=hidden.device)
+            ends = torch.tensor([len(texts[index]) for index in part], device=hidden.device)
+            starts = torch.tensor([begins[index] for index in part], device=hidden.device)
             loss = sum(
                 (
                     (self._head(hidden[rows, places - 1], head_name) - worth[head_name][part]) ** 2
@@ -192,9 +192,9 @@ class OffPolicyCritic(TurnCritic):
         device = self._accelerator.device
         rewards = torch.tensor([turn.reward for turn in turns], device=device)[:, None]
         q = rewards.expand(-1, 2).clone()
-        later = [at for at, turn in enumerate(turns) if turn.after is not None]
+        later = [index for index, turn in enumerate(turns) if turn.after is not None]
         if later:
-            states = [turns[at].after or [] for at in later]
+            states = [turns[index].after or [] for index in later]
             q[later] += self._signal.gamma * self._values(states, "v", slow=True)
         texts = [[*turn.state, *ids] for turn, ids in zip(turns, policy_actions, strict=True)]
         return {"q": q, "v": self._values(texts, "q", slow=True)}
@@ -216,10 +216,10 @@ class OffPolicyCritic(TurnCritic):
         first = list(accumulate(map(len, places), initial=0))
         values = torch.zeros(first[-1], 2, device=self._accelerator.device)
         for part in self._passes(texts):
-            hidden = self._hidden(trunk, [texts[at] for at in part])
-            rows = [row for row, at in enumerate(part) for _ in places[at]]
-            columns = [place for at in part for place in places[at]]
-            numbers = [number for at in part for number in range(first[at], first[at + 1])]
+            hidden = self._hidden(trunk, [texts[index] for index in part])
+            rows = [row for row, index in enumerate(part) for _ in places[index]]
+            columns = [place for index in part for place in places[index]]
+            numbers = [number for index in part for number in range(first[index], first[index + 1])]
             values[numbers] = head(hidden[rows, columns], head_name)
         return values
 
@@ -238,8 +238,8 @@ class OffPolicyCritic(TurnCritic):
         """Divide texts into passes that memory allows, the longest first."""
         if not texts:
             return []
-        order = sorted(range(len(texts)), key=lambda at: (-len(texts[at]), at))
-        parts = divided([(0, len(texts[at])) for at in order], self._micro_tokens)
+        order = sorted(range(len(texts)), key=lambda index: (-len(texts[index]), index))
+        parts = divided([(0, len(texts[index])) for index in order], self._micro_tokens)
         return [order[part] for part in parts]
 
     @torch.no_grad()
@@ -247,8 +247,10 @@ class OffPolicyCritic(TurnCritic):
         """Return the share of the variance of the discounted returns that V foresaw."""
         returns = [discounted for episode in episodes for discounted in self._returns(episode)]
         first = list(accumulate((len(episode.spans) for episode in episodes), initial=0))
-        numbered = [(at, episodes[at]) for at in self._share_of(len(episodes))]
-        numbers = [number for at, _ in numbered for number in range(first[at], first[at + 1])]
+        numbered = [(index, episodes[index]) for index in self._share_of(len(episodes))]
+        numbers = [
+            number for index, _ in numbered for number in range(first[index], first[index + 1])
+        ]
         rows = [row for _, episode in numbered for row in episode.rows]
         places = [
             [begin - 1 for row, begin, _ in episode.spans if row == number]

@@ -107,7 +107,9 @@ class PrivilegedCritic(TurnCritic):
         pairs = range(share.start // 2, share.stop // 2)
         numbers = sorted({pair // self._signal.pairs for pair in pairs})
         places = [
-            (at, turn) for at, episode in enumerate(gathered) for turn in range(len(episode.turns))
+            (number, turn)
+            for number, episode in enumerate(gathered)
+            for turn in range(len(episode.turns))
         ]
         stream = Stream("states", seed, step)
         drawn = [stream.choice(places) for _ in range(numbers[-1] + 1)]
@@ -124,11 +126,11 @@ class PrivilegedCritic(TurnCritic):
         judged = self._judged(episodes, states, completions)
         trajectories = []
         for pair in pairs:
-            at = numbers.index(pair // self._signal.pairs)
-            candidates = slice(at * count, (at + 1) * count)
+            index = numbers.index(pair // self._signal.pairs)
+            candidates = slice(index * count, (index + 1) * count)
             for choice in _drawn_pair(judged[candidates], Stream("pair", seed, step, pair)):
                 action, worth = completions[candidates][choice], float(judged[candidates][choice])
-                trajectories.append(imagined(pair, states[at], action, worth))
+                trajectories.append(imagined(pair, states[index], action, worth))
         return ChosenRows(trajectories, {}, figures)
 
     def _learn(self, episodes: Sequence[Trajectory]) -> dict[str, float]:
@@ -139,7 +141,7 @@ class PrivilegedCritic(TurnCritic):
         if not len(pairs):
             return figures
         numbers = self._share_of(len(episodes))
-        texts = self._texts([self._rows_of(episodes[at]) for at in numbers])
+        texts = self._texts([self._rows_of(episodes[number]) for number in numbers])
         loss = accuracy = 0.0
         for update in range(self.settings.updates):
             own_scores = dict(zip(numbers, self._scores(texts, len(numbers)).tolist(), strict=True))
@@ -182,8 +184,8 @@ class PrivilegedCritic(TurnCritic):
         """Return the advantage of each action (n,); those of a state stand together."""
         n_actions = len(completions) // len(states)
         texts = []
-        for at, action in enumerate(completions):
-            prompt = [*self._plan_of(episodes[at // n_actions]), *states[at // n_actions]]
+        for index, action in enumerate(completions):
+            prompt = [*self._plan_of(episodes[index // n_actions]), *states[index // n_actions]]
             ids, size = [*prompt, *action.ids], len(action.ids)
             mask = [0] * len(prompt) + [1] * size
             texts.append(([Row(ids, mask, [0.0] * len(ids), len(prompt))], [size]))
@@ -224,7 +226,7 @@ class PrivilegedCritic(TurnCritic):
         batch = row_tensors(rows, self._pad, device)
         shares = [1.0 / size for _, sizes in texts for size in sizes for _ in range(size)]
         batch["turn_shares"] = scatter_tokens(np.array(shares), sampled_mask(batch))
-        owners = [at for at, (episode_rows, _) in enumerate(texts) for _ in episode_rows]
+        owners = [index for index, (episode_rows, _) in enumerate(texts) for _ in episode_rows]
         reference = self._logps(self._reference, batch)
         return _Texts(batch, torch.tensor(owners, device=device), reference)
 

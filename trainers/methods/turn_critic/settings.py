@@ -138,8 +138,8 @@ def _changed(term: Term, critic: TurnCriticConfig, preset: str) -> Term:
     if not isinstance(signal, QMinusV | TurnPreference):
         return term
     changes = {name: getattr(critic, name) for name in set_fields(critic) if name not in LEARNING}
-    known = {item.name for item in fields(signal)}
-    if unread := [name for name in changes if name not in known]:
+    field_names = {item.name for item in fields(signal)}
+    if unread := [name for name in changes if name not in field_names]:
         raise ConfigurationError(
             f"expected --turn-critic.{unread[0]} with a preset that reads it, because the critic "
             f"of {preset!r} has none"

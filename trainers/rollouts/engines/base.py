@@ -315,12 +315,12 @@ def generate(
         raise ConfigurationError(f"expected {len(prompts)} seeds, got {len(seeds)}.")
     rows = enumerate(zip(prompts, limits, seeds, strict=True))
     requests = [Request(key, prompt, limit, seed) for key, (prompt, limit, seed) in rows]
-    ended: dict[int, Completion] = {}
+    completions: dict[int, Completion] = {}
     try:
         engine.submit(requests, sampling)
-        while len(ended) < len(requests):
-            ended.update(engine.advance())
+        while len(completions) < len(requests):
+            completions.update(engine.advance())
     except BaseException:
         engine.abort()
         raise
-    return [ended[request.key] for request in requests]
+    return [completions[request.key] for request in requests]

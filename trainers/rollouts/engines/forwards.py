@@ -255,23 +255,23 @@ class PackedForward:
             Fed(place, segment.n_cached, len(segment.tokens))
             for place, segment in zip(places, segments, strict=True)
         ]
-        order = sorted(range(len(feds)), key=lambda at: (feds[at].kind, feds[at].place))
-        feds = [feds[at] for at in order]
+        order = sorted(range(len(feds)), key=lambda index: (feds[index].kind, feds[index].place))
+        feds = [feds[index] for index in order]
         device = next(self._model.parameters()).device
         self._rows.reserve(feds, device)
         ids = [token for i in order for token in segments[i].tokens]
-        position = [n_cached + at for _, n_cached, size in feds for at in range(size)]
+        position = [n_cached + offset for _, n_cached, size in feds for offset in range(size)]
         ends, end = [0] * len(segments), 0
         for i, fed in zip(order, feds, strict=True):
             end += fed.size
             ends[i] = end
         last = [
-            at
+            offset
             for segment, end in zip(segments, ends, strict=True)
-            for at in range(end - segment.n_logits, end)
+            for offset in range(end - segment.n_logits, end)
         ]
-        where = torch.tensor(last, device=device)
-        extra = {"logits_to_keep": where} if self._takes_indices else {}
+        last_index = torch.tensor(last, device=device)
+        extra = {"logits_to_keep": last_index} if self._takes_indices else {}
         with self._in_rows():
             out = self._model(
                 input_ids=torch.tensor([ids], device=device),
@@ -286,7 +286,7 @@ class PackedForward:
                 self._rows.copy(place, twin_places, segment.n_cached + len(segment.tokens))
         logits: Tensor = out.logits[0]
         self._sound = self._sound and not bool(logits.isnan().any())
-        return logits if self._takes_indices else logits[where]
+        return logits if self._takes_indices else logits[last_index]
 
     def copy(self, source: int, targets: Sequence[int], count: int) -> None:
         """Copy keys and values of the first tokens of a sequence; see :class:`Forward`."""
@@ -362,9 +362,9 @@ class PaddedForward:
             **self._extra,
             **{self._cache_argument: self._cache},
         )
-        at = {key: place for place, key in enumerate(self._keys)}
+        places = {key: place for place, key in enumerate(self._keys)}
         logits: Tensor = out.logits[:, -1]
-        return logits[[at[segment.key] for segment in segments]]
+        return logits[[places[segment.key] for segment in segments]]
 
 
 def _parameters(model: torch.nn.Module) -> Sequence[str]:

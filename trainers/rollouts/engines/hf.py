@@ -143,13 +143,13 @@ class _Row:
             Whether a stop id was accepted.
         """
         self.n_cached = len(self.text)
-        for at, (token, logprob, entropy) in enumerate(drawn):
+        for index, (token, logprob, entropy) in enumerate(drawn):
             self.text.append(token)
             self.logprobs.append(logprob)
             self.entropies.append(entropy)
             if token in stop_ids:
                 return True
-            if not self.left or at == len(guess) or token != guess[at]:
+            if not self.left or index == len(guess) or token != guess[index]:
                 break
             self.n_cached += 1
         return False
@@ -260,16 +260,16 @@ class HFEngine:
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
         """Sample a token for every row, and more where drafts are accepted."""
-        ended: list[tuple[int, Completion]] = []
+        completions: list[tuple[int, Completion]] = []
         if self.running:
             try:
                 with torch.no_grad(), self._precision(), self._adapters.in_use():
-                    ended = self._step()
+                    completions = self._step()
             except BaseException:
                 self.abort()
                 raise
         self._give_model_back()
-        return ended
+        return completions
 
     def abort(self) -> None:
         """Drop all requests in flight, and the cache."""
@@ -374,7 +374,7 @@ class HFEngine:
                 self._anchors.append(row.request.key)
         texts = [row.text for row in rows]
         while prefixes := shared_prefixes(texts, [row.n_cached for row in rows]):
-            groups = [([rows[at] for at in prefix.prompts], prefix.length) for prefix in prefixes]
+            groups = [([rows[row] for row in prefix.prompts], prefix.length) for prefix in prefixes]
             self._forward.feed(
                 [
                     Segment(first.request.key, first.n_cached, first.text[first.n_cached : length])
@@ -442,18 +442,18 @@ class HFEngine:
         if sampling.entropies:
             entropies = torch.special.entr(logp.exp()).sum(-1).tolist()
         drawn = zip(token.tolist(), logprobs, entropies, strict=True)
-        ended: list[tuple[int, Completion]] = []
+        completions: list[tuple[int, Completion]] = []
         for row, guess in zip(rows, guesses, strict=True):
             samples = [next(drawn) for _ in range(1 + len(guess))]
             if (stopped := row.take(samples, guess, sampling.stop_ids)) or not row.left:
                 self._drafts.learn(row.request.prompt, row.ids)
                 row_entropies = row.entropies if sampling.entropies else []
                 out = Completion(row.ids, row.logprobs, stopped, row_entropies)
-                ended.append((row.request.key, out))
-        if ended:
-            keys = {key for key, _ in ended}
+                completions.append((row.request.key, out))
+        if completions:
+            keys = {key for key, _ in completions}
             self._running = [row for row in rows if row.request.key not in keys]
-        return ended
+        return completions
 
 
 def _segment(bundle: Sequence[_Row], guess: Sequence[int]) -> Segment:

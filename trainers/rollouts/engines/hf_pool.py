@@ -109,12 +109,12 @@ class HFPoolEngine:
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
         """Sample a token for every row of both policies."""
         try:
-            ended = [*self._present.advance(timeout), *self._stale.advance(timeout)]
+            completions = [*self._present.advance(timeout), *self._stale.advance(timeout)]
         except BaseException:
             self.abort()
             raise
         self._give_model_back()
-        return ended
+        return completions
 
     def abort(self) -> None:
         """Drop all requests in flight, and the caches."""

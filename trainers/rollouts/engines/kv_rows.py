@@ -25,7 +25,7 @@ class _Extent:
         """Set the positions for the next tokens."""
         self._row = torch.tensor([f.place for f in feds for _ in range(f.size)], device=device)
         self._position = torch.tensor(
-            [f.n_cached + at for f in feds for at in range(f.size)], device=device
+            [f.n_cached + offset for f in feds for offset in range(f.size)], device=device
         )
         self._index.clear()
 

@@ -146,13 +146,13 @@ def _check_tied_embeddings(base: PreTrainedModel) -> None:
 
     if not getattr(base.config, "tie_word_embeddings", False):
         return
-    for where, layer in (
+    for name, layer in (
         ("input embedding", base.get_input_embeddings()),
         ("lm_head", base.get_output_embeddings()),
     ):
         if isinstance(layer, (BaseTunerLayer, AuxiliaryTrainingWrapper)):
             raise ConfigurationError(
-                f"expected no adapter on the {where} of a model with tie_word_embeddings=True, "
+                f"expected no adapter on the {name} of a model with tie_word_embeddings=True, "
                 f"got {type(layer).__name__}: one tensor cannot hold two different merged "
                 "weights. Remove it from target_modules / modules_to_save, or untie the model "
                 "(config.tie_word_embeddings=False) before adding the adapter."

@@ -98,7 +98,7 @@ class RowLayout:
         for (_, long), group in groupby(feds, key=lambda fed: (fed.kind, fed.size > LONG)):
             alike = list(group)
             size = 1 if long else BLOCK
-            for some in (alike[at : at + size] for at in range(0, len(alike), size)):
+            for some in (alike[start : start + size] for start in range(0, len(alike), size)):
                 tokens = slice(start, start + sum(fed.size for fed in some))
                 start = tokens.stop
                 if len(some) == 1:
@@ -123,9 +123,9 @@ def _block(some: Sequence[Fed], tokens: slice, device: torch.device) -> _Block:
     rows: slice | Tensor = slice(low, high)
     if high - low <= 2 * len(some):
         # Rows in between that are not fed attend to one position; the result is unused.
-        at = places - low
+        offsets = places - low
         n_cached, count, starts = (
-            _spread(array, at, high - low) for array in (n_cached, count, starts)
+            _spread(array, offsets, high - low) for array in (n_cached, count, starts)
         )
         starts[count == 0] = tokens.start
     else:
@@ -146,10 +146,10 @@ def _block(some: Sequence[Fed], tokens: slice, device: torch.device) -> _Block:
     )
 
 
-def _spread(values: NDArray[np.int64], at: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def _spread(values: NDArray[np.int64], offsets: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """Scatter values into a longer array of zeros."""
     spread = np.zeros(size, dtype=np.int64)
-    spread[at] = values
+    spread[offsets] = values
     return spread
 
 

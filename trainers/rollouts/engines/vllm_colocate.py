@@ -179,11 +179,11 @@ class VLLMColocateEngine:
         with explained("generate"), generating(without_compiling=self._without_compiling):
             outputs = self._llm.llm_engine.step()
         self._dead = False
-        ended = [output for output in outputs if output.finished]
-        keys = [self._keys.pop(output.request_id) for output in ended]
+        finished = [output for output in outputs if output.finished]
+        keys = [self._keys.pop(output.request_id) for output in finished]
         return [
             (key, _completion(output.outputs[0], with_entropies))
-            for (key, with_entropies), output in zip(keys, ended, strict=True)
+            for (key, with_entropies), output in zip(keys, finished, strict=True)
         ]
 
     def abort(self) -> None:

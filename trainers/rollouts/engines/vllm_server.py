@@ -176,10 +176,10 @@ class VLLMServerEngine:
         for request, payload in zip(requests, payloads, strict=True):
             # Turns of an episode, and episodes of a task, share a prefix cached by one server.
             group = request.key if request.group is None else request.group
-            at = group % len(self._servers)
-            payload["model"] = self._model_of(request, at)
+            server_index = group % len(self._servers)
+            payload["model"] = self._model_of(request, server_index)
             self.running += 1
-            self._pool.submit(self._complete, self._round, request.key, at, payload)
+            self._pool.submit(self._complete, self._round, request.key, server_index, payload)
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
         """Wait for the next completion; see ``GenerationEngine.advance``.
@@ -187,10 +187,10 @@ class VLLMServerEngine:
         Raises:
             EngineFailure: A server refused or could not be reached for too long.
         """
-        ended: list[tuple[int, Completion]] = []
+        completions: list[tuple[int, Completion]] = []
         while self.running:
             try:
-                round_number, key, result = self._done.get(block=not ended, timeout=timeout)
+                round_number, key, result = self._done.get(block=not completions, timeout=timeout)
             except queue.Empty:
                 break
             if round_number != self._round:
@@ -199,8 +199,8 @@ class VLLMServerEngine:
             if isinstance(result, BaseException):
                 self.abort()
                 raise result
-            ended.append((key, result))
-        return ended
+            completions.append((key, result))
+        return completions
 
     def abort(self) -> None:
         """Drop all requests in flight; the servers are notified without a guarantee."""
@@ -210,12 +210,14 @@ class VLLMServerEngine:
         self._round += 1
         self.running = 0
 
-    def _complete(self, round_number: int, key: int, at: int, payload: dict[str, Any]) -> None:
+    def _complete(
+        self, round_number: int, key: int, server_index: int, payload: dict[str, Any]
+    ) -> None:
         """Request a completion from a server and store the result."""
         result: Completion | BaseException
         if round_number != self._round:
             return  # abandoned before it was sent
-        server = self._servers[at]
+        server = self._servers[server_index]
         try:
             answer = server.post(
                 "/v1/completions",
@@ -227,13 +229,13 @@ class VLLMServerEngine:
             result = error
         self._done.put((round_number, key, result))
 
-    def _model_of(self, request: Request, at: int) -> str:
+    def _model_of(self, request: Request, server_index: int) -> str:
         """Return a server's name of the policy for a request."""
         if request.stale and self.stale_version < 0:
             raise NotSupported(
                 "expected a stale policy for requests that ask for it: call sync_stale before."
             )
-        return (self._stale if request.stale else self._served).loaded or self._names[at]
+        return (self._stale if request.stale else self._served).loaded or self._names[server_index]
 
     def _payload(self, request: Request, sampling: Sampling) -> dict[str, Any]:
         """Return a request in OpenAI's API with vLLM's extensions."""

@@ -135,9 +135,9 @@ def _candidates(step: GoalStep, state: HouseholdState, binding: Sequence[int]) -
     if source is None:
         return step.domain
     if source.predicate == "inreceptacle":
-        where = source.args[1]
-        where = where if where >= 0 else binding[-1 - where]
-        contents = state.contents[where] if where < len(state.contents) else ()
+        receptacle = source.args[1]
+        receptacle = receptacle if receptacle >= 0 else binding[-1 - receptacle]
+        contents = state.contents[receptacle] if receptacle < len(state.contents) else ()
         return [value for value in contents if value in step.members]
     value = state.hand if source.predicate == "holds" else state.place
     return (value,) if value in step.members else ()

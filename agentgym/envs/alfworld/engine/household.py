@@ -247,14 +247,14 @@ class _Builder:
     def _start(self) -> HouseholdState:
         """Read the changing facts."""
         agents = [name for name, kind in self.types.items() if kind == "agent"]
-        at = [place for _, place in self._pairs("atlocation")]
-        if len(agents) != 1 or len(at) != 1:
-            raise malformed("one agent at one location", f"{len(agents)} at {len(at)}")
+        places = [place for _, place in self._pairs("atlocation")]
+        if len(agents) != 1 or len(places) != 1:
+            raise malformed("one agent at one location", f"{len(agents)} at {len(places)}")
         carried = [entity for _, entity in self._pairs("holds")]
         if len(carried) > 1 or bool(carried) != bool(self._rows("holdsany", 1)):
             raise malformed("at most one object in hand, with holdsAny", f"{len(carried)} held")
         return HouseholdState(
-            place=at[0],
+            place=places[0],
             hand=carried[0] if carried else NOBODY,
             opened=self._set("opened"),
             contents=self._grouped("inreceptacle", 1, 0, self.receptacles),

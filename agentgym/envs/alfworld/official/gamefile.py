@@ -136,7 +136,7 @@ def clean_goal(text: Any) -> str:
     return line if line.endswith(".") else f"{line}."
 
 
-def checked_problem(problem: Any, where: str) -> str:
+def checked_problem(problem: Any, source_name: str) -> str:
     """Return the entry ``pddl_problem`` if it can be a problem.
 
     Raises:
@@ -149,13 +149,13 @@ def checked_problem(problem: Any, where: str) -> str:
         or any(part not in problem for part in parts)
     ):
         raise DataError(
-            f"expected a PDDL problem with {', '.join(parts)} under pddl_problem of {where}, got "
-            f"{str(problem)[:60]!r}; {_REMEDY}"
+            f"expected a PDDL problem with {', '.join(parts)} under pddl_problem of {source_name}, "
+            f"got {str(problem)[:60]!r}; {_REMEDY}"
         )
     return problem
 
 
-def check_playable(problem: str, where: str) -> None:
+def check_playable(problem: str, source_name: str) -> None:
     """Compile a problem once, so that a malformed one is reported before play.
 
     Raises:
@@ -164,7 +164,7 @@ def check_playable(problem: str, where: str) -> None:
     try:
         Household.of(Game("", TASK_TYPES[0], "", "", problem))
     except DataError as error:
-        raise DataError(f"in pddl_problem of {where}: {error}; or {_REMEDY}") from error
+        raise DataError(f"in pddl_problem of {source_name}: {error}; or {_REMEDY}") from error
 
 
 def scene_name(scene: Any) -> str:

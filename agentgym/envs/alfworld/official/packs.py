@@ -150,26 +150,26 @@ def _load(path: Path) -> tuple[list[Any], str]:
     return content, hashlib.sha256(data).hexdigest()
 
 
-def _checked(item: Any, where: str) -> tuple[GameEntry, str]:
+def _checked(item: Any, source_name: str) -> tuple[GameEntry, str]:
     """Return one game of a file, and its problem."""
     if not isinstance(item, dict):
-        raise DataError(f"expected {_KEYS}, but {where} is no object")
+        raise DataError(f"expected {_KEYS}, but {source_name} is no object")
     name, goal, task_type = item.get("id"), clean_goal(item.get("desc")), item.get("task_type")
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_ID or not name.isprintable():
         raise DataError(
-            f"expected an id of 1 to {LONGEST_ID} printable characters in {where}, got "
+            f"expected an id of 1 to {LONGEST_ID} printable characters in {source_name}, got "
             f"{str(name)[:80]!r}"
         )
     if not goal:
         raise DataError(
-            f"expected a sentence under desc in {where}, got {str(item.get('desc'))[:80]!r}"
+            f"expected a sentence under desc in {source_name}, got {str(item.get('desc'))[:80]!r}"
         )
     if task_type not in TASK_TYPES:
         raise DataError(
-            f"expected a task_type in {where}: one of {', '.join(TASK_TYPES)}; got "
+            f"expected a task_type in {source_name}: one of {', '.join(TASK_TYPES)}; got "
             f"{str(task_type)[:80]!r}"
         )
-    problem = checked_problem(item.get("pddl_problem"), where)
+    problem = checked_problem(item.get("pddl_problem"), source_name)
     scene = scene_name(item.get("scene"))
     return GameEntry(name, task_type, scene, goal, "", digest(problem)), problem
 

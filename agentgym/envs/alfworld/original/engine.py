@@ -119,7 +119,7 @@ class LocalEngine:
         Raises:
             EnvFailure: The engine failed, or no game has begun.
         """
-        self._check(begun=True)
+        self._check(started=True)
         game, self._game = self._game, None
         try:
             with undisturbed():
@@ -134,7 +134,7 @@ class LocalEngine:
 
     def facts(self) -> str:
         """Return the sorted facts of the present state, one a line."""
-        self._check(begun=True)
+        self._check(started=True)
         return "\n".join(sorted(map(str, self._state["_facts"])))
 
     def close(self) -> None:
@@ -154,11 +154,11 @@ class LocalEngine:
             _holder = weakref.ref(self)
             return True
 
-    def _check(self, *, begun: bool = False) -> None:
+    def _check(self, *, started: bool = False) -> None:
         """Raise :class:`EnvFailure` if it is closed, or if a game must have begun and has not."""
         if self._closed:
             raise EnvFailure("expected an open session, but it is closed; open another one")
-        if begun and self._game is None:
+        if started and self._game is None:
             raise EnvFailure("expected a running game, but none has begun or it failed; start one")
 
     def _reply(self, text: str, done: bool) -> EngineReply:

@@ -147,8 +147,8 @@ def _where(env: Any, grid_object: Any) -> Any:
         return "carried"
     if grid_object.cur_pos is None:
         return None
-    at = (int(grid_object.cur_pos[0]), int(grid_object.cur_pos[1]))
-    return at if at[0] >= 0 and env.grid.get(*at) is grid_object else None
+    position = (int(grid_object.cur_pos[0]), int(grid_object.cur_pos[1]))
+    return position if position[0] >= 0 and env.grid.get(*position) is grid_object else None
 
 
 def _completed_parts(instruction: Any) -> tuple[Any, ...]:

@@ -89,7 +89,9 @@ def describe(view: View, carrying: Any) -> str:
                 if cell.type == "door":
                     named = f"{_state(cell)} {named}"
                 objects.append((ahead + abs(rightward), ahead, rightward, named))
-    listing = ", ".join(f"{_article(name)} {_place(*at)}" for _, *at, name in sorted(objects))
+    listing = ", ".join(
+        f"{_article(name)} {_place(*position)}" for _, *position, name in sorted(objects)
+    )
     carried = "nothing" if carrying is None else f"a {carrying.color} {carrying.type}"
     return (
         f"You see {listing or 'nothing but floor and walls'}. "

@@ -39,9 +39,9 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
     count = stream.between(*config.rows)
     entities = _draw_columns(domain.entity, pool[PLACES : PLACES + count], stream)
     places = _draw_columns(domain.place, pool[:PLACES], stream)
-    where = [stream.between(1, PLACES) for _ in range(count)] if config.places else []
-    names, tables = _tables(domain, config, stream, entities, places, where)
-    domain_rows = Rows(domain, entities, places, where, pool[PLACES + count :])
+    holders = [stream.between(1, PLACES) for _ in range(count)] if config.places else []
+    names, tables = _tables(domain, config, stream, entities, places, holders)
+    domain_rows = Rows(domain, entities, places, holders, pool[PLACES + count :])
     request = make_request(config, domain_rows, stream)
     query = statement(request, names)
     database = Database(tables)
@@ -76,7 +76,7 @@ def _tables(
     stream: Stream,
     entities: Columns,
     places: Columns,
-    where: list[int],
+    holders: list[int],
 ) -> tuple[SchemaNames, tuple[Table, ...]]:
     """Name tables and columns, and put the rows into them."""
     place, place_columns = _named(domain.place, config, stream)
@@ -86,7 +86,7 @@ def _tables(
     reference = f"{place}{stream.choice(REFERENCES)}"
     declared = {reference: f"INTEGER REFERENCES {place}(id)"}
     tables = [
-        _table(entity, columns, entities, stream, {reference: where}, declared),
+        _table(entity, columns, entities, stream, {reference: holders}, declared),
         _table(place, place_columns, places, stream, {}, {}),
     ]
     return SchemaNames(entity, columns, place, place_columns, reference), tuple(

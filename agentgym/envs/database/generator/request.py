@@ -205,20 +205,20 @@ def statement(request: DatabaseRequest, names: SchemaNames) -> str:
     joined = not changing and any(condition.place for condition in request.conditions)
     prefix = f"{quoted(names.entity)}." if joined else ""
     column = f"{prefix}{quoted(names.columns[request.word])}" if request.word else ""
-    where = " AND ".join(
+    clause = " AND ".join(
         _where(condition, names, prefix, joined) for condition in request.conditions
     )
-    where = f" WHERE {where}" if where else ""
+    clause = f" WHERE {clause}" if clause else ""
     table = quoted(names.entity)
     if changing:
         if request.kind == "delete":
-            return f"DELETE FROM {table}{where}"
+            return f"DELETE FROM {table}{clause}"
         value = request.amount if request.kind == "update" else f"{column} + {request.amount}"
-        return f"UPDATE {table} SET {column} = {value}{where}"
+        return f"UPDATE {table} SET {column} = {value}{clause}"
     if joined:
         place = quoted(names.place)
         table += f" JOIN {place} ON {prefix}{quoted(names.reference)} = {place}.id"
-    return _select(request, names, column, f"{table}{where}", prefix)
+    return _select(request, names, column, f"{table}{clause}", prefix)
 
 
 def _select(

@@ -83,8 +83,8 @@ def read_record(record: Any) -> QuestionEntry:
         raise UnusableRecord(f"expected an object, got {record!r:.80}")
     record = unnested(record)
     _check_answerable(record)
-    asked = record.get("question")
-    text = " ".join(well_formed(asked if isinstance(asked, str) else "").split())
+    phrase = record.get("question")
+    text = " ".join(well_formed(phrase if isinstance(phrase, str) else "").split())
     if not text:
         raise UnusableRecord(
             f"expected a question, got the fields {', '.join(map(str, record))!r:.200}"

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 
-def main(seconds: float, how: str) -> bool:
+def main(seconds: float, method: str) -> bool:
     """Search for some seconds of the processor; return whether all tests pass, and all examples."""
     tokens, examples, repairs = map(
         import_module, ("token_search", "issue_examples", "issue_repairs")
@@ -25,10 +25,10 @@ def main(seconds: float, how: str) -> bool:
         return set(tokens.run([], profile=True)[1])
 
     def first(hot: list[list[Any]]) -> Any:
-        return repairs.repairs(issue, hot, paths) if how == "repairs" else ()
+        return repairs.repairs(issue, hot, paths) if method == "repairs" else ()
 
     if not os.path.exists(tokens.STATE):
-        if how == "repairs":
+        if method == "repairs":
             repairs.rename(issue, paths, passing)
         examples.write_tests(issue)
     return bool(tokens.search(seconds, first))

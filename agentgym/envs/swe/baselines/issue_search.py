@@ -44,8 +44,8 @@ class IssueSearch:
         turn, last = int(info["turn"]), int(info["horizon"]) - 1
         if turn >= last or (turn and FOUND in observation):
             return self._write(SWECommand(SUBMIT).write())
-        how = "repairs" if self._repairs else "tokens"
-        search = f"python3 {FOLDER}/issue_run.py {self._budget:g} {how}"
+        method = "repairs" if self._repairs else "tokens"
+        search = f"python3 {FOLDER}/issue_run.py {self._budget:g} {method}"
         if not turn:
             search = "\n".join((f"mkdir -p {FOLDER}", *_brought(observation), search))
         return self._write(SWECommand(BASH, search).write())

@@ -184,7 +184,7 @@ def candidates(hot: list[list[Any]]) -> list[Change]:
             file_changes = list(changes(path))
         except (tokenize.TokenError, SyntaxError, UnicodeDecodeError):
             continue
-        starts = sorted((line, score) for where, line, score in hot if where == path)
+        starts = sorted((line, score) for file, line, score in hot if file == path)
         for change in file_changes:
             score = next((score for line, score in reversed(starts) if line <= change[0]), 0.0)
             ranked_changes.append((-score, len(ranked_changes), path, change))

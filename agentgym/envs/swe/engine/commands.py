@@ -280,14 +280,14 @@ def only_command(text: str, *, first: bool = False) -> tuple[SWECommand, str]:
         CommandFault: There is no command, more than one, or an invalid one.
     """
     commands: list[tuple[SWECommand, int]] = []
-    at, unclosed = 0, len(text)
+    start, unclosed = 0, len(text)
     while True:
-        fence = _FENCE.search(text, at)
+        fence = _FENCE.search(text, start)
         if fence is None:
             break
         if fence[0].endswith("\r"):  # then assume \r\n in the rest of the text, too
             text = text[: fence.start()] + text[fence.start() :].replace("\r\n", "\n")
-            at = fence.start()
+            start = fence.start()
             continue
         name = fence[2].lower()
         if name not in _OPTIONS:
@@ -296,10 +296,10 @@ def only_command(text: str, *, first: bool = False) -> tuple[SWECommand, str]:
             end = None if len(fence[1]) >= unclosed else _closing(text, fence)
             if end is None:  # an unclosed fence is plain text
                 unclosed = min(unclosed, len(fence[1]))
-            at = fence.end() if end is None else end[1]
+            start = fence.end() if end is None else end[1]
             continue
-        command, at = _block(text, fence, name)
-        commands.append((command, at))
+        command, start = _block(text, fence, name)
+        commands.append((command, start))
         if first:
             break
     if not commands:

@@ -83,20 +83,20 @@ class FileText(NamedTuple):
         replacement = _BARE.sub(self._end_at(start), new[head : len(new) - tail])
         return self.text[:start] + replacement + self.text[tail_start:]
 
-    def _behind(self, at: int, piece: str) -> int:
+    def _behind(self, position: int, piece: str) -> int:
         r"""Return the index after a piece at an index, where ``\n`` may match ``\r\n``."""
         for line in split_lines(piece, keep_ends=True):
-            at += len(line)
-            if line.endswith("\n") and self.text.startswith("\r\n", at - 1):
-                at += 1
-        return at
+            position += len(line)
+            if line.endswith("\n") and self.text.startswith("\r\n", position - 1):
+                position += 1
+        return position
 
-    def _end_at(self, at: int) -> str:
+    def _end_at(self, position: int) -> str:
         """Return the line ending at an index: that of its line, or else of the line before."""
-        following = _END.search(self.text, at)
+        following = _END.search(self.text, position)
         if following and self.end != "\r":
             return following[0]
-        line_break = self.text.rfind("\n", 0, at)
+        line_break = self.text.rfind("\n", 0, position)
         if line_break < 0 or self.end == "\r":
             return self.end
         return "\r\n" if self.text[line_break - 1 : line_break] == "\r" else "\n"
@@ -138,4 +138,4 @@ def _places(text: str, piece: str) -> list[tuple[int, int]]:
     if first < 0:
         return []
     second = text.find(piece, first + len(piece))
-    return [(at, at + len(piece)) for at in (first, second) if at >= 0]
+    return [(start, start + len(piece)) for start in (first, second) if start >= 0]

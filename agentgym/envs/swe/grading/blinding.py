@@ -111,11 +111,11 @@ def _blinded(node: Function, literals: Collection[str]) -> tuple[Function | None
     result = copy.deepcopy(node)
     for mark in result.decorator_list:
         _cut_columns(mark, lost_names & columns)
-    ended = ast.parse(f"try:\n    pass\nexcept BaseException as {_ERROR}:\n"
+    handler = ast.parse(f"try:\n    pass\nexcept BaseException as {_ERROR}:\n"
                       f"    {ENDED}({_ERROR})\n    raise").body[0]  # fmt: skip
-    assert isinstance(ended, ast.Try)
-    ended.body = body or [ast.Pass()]
-    result.body = [ended]
+    assert isinstance(handler, ast.Try)
+    handler.body = body or [ast.Pass()]
+    result.body = [handler]
     return result, lost_names - own_literals - columns
 
 

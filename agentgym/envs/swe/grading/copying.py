@@ -351,5 +351,7 @@ def _other_text(text: str, stream: Stream) -> str:
         left, right = sorted(stream.sample(words, 2), key=lambda word: word.start())
         middle = text[left.end() : right.start()]
         return text[: left.start()] + right[0] + middle + left[0] + text[right.end() :]
-    at = stream.below(len(text) + 1)
-    return text[:at] + text[at + 1 :] if at < len(text) else text + (text[:1] or "a")
+    position = stream.below(len(text) + 1)
+    return (
+        text[:position] + text[position + 1 :] if position < len(text) else text + (text[:1] or "a")
+    )

@@ -64,11 +64,9 @@ def gather(child: int, report: int, printed: int) -> tuple[int, dict[int, bytes]
     for descriptor in outputs:
         os.set_blocking(descriptor, False)
         poller.register(descriptor, select.POLLIN)
-    ended, status, open_status = 0, 0, 2
+    pid, status, open_status = 0, 0, 2
     while True:
-        ready = [
-            descriptor for descriptor, _ in poller.poll(0 if ended or not open_status else LOOK)
-        ]
+        ready = [descriptor for descriptor, _ in poller.poll(0 if pid or not open_status else LOOK)]
         for descriptor in ready:
             data = os.read(descriptor, 1 << 16)
             outputs[descriptor] += data
@@ -77,10 +75,10 @@ def gather(child: int, report: int, printed: int) -> tuple[int, dict[int, bytes]
             if not data:
                 poller.unregister(descriptor)
                 open_status -= 1
-        if ended and not ready:
+        if pid and not ready:
             break
-        if not ended:  # without an open pipe it can only be about to end
-            ended, status = os.waitpid(child, os.WNOHANG if open_status else 0)
+        if not pid:  # without an open pipe it can only be about to end
+            pid, status = os.waitpid(child, os.WNOHANG if open_status else 0)
     os.close(report)
     os.close(printed)
     return status, outputs

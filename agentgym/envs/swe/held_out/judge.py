@@ -72,10 +72,10 @@ def judge_behaviour(
         f"{PLACE}/{name}": content
         for name, content in driver_files(bank.packages, programs, Pace()).items()
     }
-    with boxes.judging(instance, brought, (PLACE,)) as (box, where):
+    with boxes.judging(instance, brought, (PLACE,)) as (box, path_in):
         try:
             write_files(box, edits)
-            result = run_driver(box, where(PLACE), timeout)
+            result = run_driver(box, path_in(PLACE), timeout)
             answers = read_answers(result, len(questions))
         except SandboxLost:
             raise

@@ -104,11 +104,11 @@ def _ordered(item: str, choices: Mapping[str, Choice | int], yielded: set[str]) 
     if item in yielded or item not in choices:
         return
     yielded.add(item)
-    how = choices[item]
-    if isinstance(how, int):
-        yield f"get {Amount(item, how)}"
+    choice = choices[item]
+    if isinstance(choice, int):
+        yield f"get {Amount(item, choice)}"
         return
-    recipe, amounts, times = how
+    recipe, amounts, times = choice
     for amount in amounts:
         yield from _ordered(amount.name, choices, yielded)
     yield from [recipe.using(amounts)] * times

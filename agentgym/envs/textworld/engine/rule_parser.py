@@ -115,10 +115,10 @@ class _Parser:
         self._at += 1
         return self._tokens[self._at - 1][1]
 
-    def _error(self, expected: str, at: int | None = None) -> DataError:
-        if at is None:
-            at = len(self._text) if self._ended() else self._tokens[self._at][2]
-        line = self._text.count("\n", 0, at) + 1
+    def _error(self, expected: str, position: int | None = None) -> DataError:
+        if position is None:
+            position = len(self._text) if self._ended() else self._tokens[self._at][2]
+        line = self._text.count("\n", 0, position) + 1
         return DataError(
             f"expected {expected} in line {line} of the game's logic; "
             'pass the unchanged JSON of a TextWorld 1.x game (its "KB" holds the logic)'

@@ -54,39 +54,39 @@ def check_game(game: Any) -> None:
     _check(GAME, game, "")
     entities = {key for key, _ in game["infos"]}
     for number, fact in enumerate(game["world"]):
-        where = f"world[{number}].arguments"
+        path = f"world[{number}].arguments"
         if not fact["arguments"]:
-            raise _data_error(where, "what the fact is about", [])
+            raise _data_error(path, "what the fact is about", [])
         for argument in fact["arguments"]:
             if argument["name"] not in entities:
-                raise _data_error(where, "names that 'infos' explains", argument["name"])
+                raise _data_error(path, "names that 'infos' explains", argument["name"])
 
 
-def _check(shape: Shape, value: Any, where: str) -> None:
+def _check(shape: Shape, value: Any, path: str) -> None:
     """Compare a value with a shape."""
     if isinstance(shape, list):
         if not isinstance(value, list):
-            raise _data_error(where, "a list", value)
+            raise _data_error(path, "a list", value)
         for number, entry in enumerate(value):
-            _check(shape[0], entry, f"{where}[{number}]")
+            _check(shape[0], entry, f"{path}[{number}]")
     elif isinstance(shape, dict):
-        _check_object(shape, value, where)
+        _check_object(shape, value, path)
     elif isinstance(shape, tuple) and shape is not NUMBER:
         if not isinstance(value, list) or len(value) != len(shape):
-            raise _data_error(where, f"a list of {len(shape)}", value)
+            raise _data_error(path, f"a list of {len(shape)}", value)
         for number, (part, entry) in enumerate(zip(shape, value, strict=True)):
-            _check(part, entry, f"{where}[{number}]")
+            _check(part, entry, f"{path}[{number}]")
     elif not isinstance(value, shape) or (shape is NUMBER and not _finite(value)):
-        raise _data_error(where, _NAMES[shape], value)
+        raise _data_error(path, _NAMES[shape], value)
 
 
-def _check_object(shape: Mapping[str, Shape], value: Any, where: str) -> None:
+def _check_object(shape: Mapping[str, Shape], value: Any, path: str) -> None:
     """Compare the parts of an object with their shapes."""
     if not isinstance(value, dict):
-        raise _data_error(where, "an object", value)
+        raise _data_error(path, "an object", value)
     for key, part in shape.items():
         name = key.removesuffix("?")
-        place = f"{where}.{name}" if where else name
+        place = f"{path}.{name}" if path else name
         if value.get(name) is not None:
             _check(part, value[name], place)
         elif name == key:
@@ -104,6 +104,6 @@ def _finite(value: Any) -> bool:
     return not isinstance(value, bool) and math.isfinite(value) and abs(value) < 1e9
 
 
-def _data_error(where: str, expected: str, value: Any) -> DataError:
+def _data_error(path: str, expected: str, value: Any) -> DataError:
     text = "nothing" if value is None else f"{value!r:.80}"
-    return DataError(f"expected {expected} in {where or 'the file'}, got {text}")
+    return DataError(f"expected {expected} in {path or 'the file'}, got {text}")

@@ -146,8 +146,8 @@ def _put_on(view: WorldView, noun: str, second: str) -> AcceptedAction | str:
     if noun == second:
         return "You can't put something on top of itself."
     if "s" not in _kinds(view, second):
-        where = "yourself" if second == PLAYER else view.the(second)
-        return f"Putting things on {where} would achieve nothing."
+        target = "yourself" if second == PLAYER else view.the(second)
+        return f"Putting things on {target} would achieve nothing."
     return _accept(view, "put {} on {}", "PutOn", noun, second)
 
 
@@ -389,9 +389,9 @@ def _climb(view: WorldView, action: str, noun: str, words: tuple[str, ...]) -> s
         return "You must supply a noun."
     if action == "GetOff":
         return f"But you aren't on {_the(view, noun)} at the moment."
-    how = next((way for word, way in _POSTURES.items() if word in words), "enter")
+    verb = next((way for word, way in _POSTURES.items() if word in words), "enter")
     start = "You're" if noun == PLAYER else "That's"
-    return f"{start} not something you can {how}."
+    return f"{start} not something you can {verb}."
 
 
 def _cut(view: WorldView, noun: str) -> str:

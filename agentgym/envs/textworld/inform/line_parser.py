@@ -53,11 +53,11 @@ class MoreNeeded(Exception):
     """
 
     def __init__(
-        self, text: str, at: int, glue: tuple[str, ...] = (), notice: str = "", *,
+        self, text: str, number: int, glue: tuple[str, ...] = (), notice: str = "", *,
         only_one: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(text)
-        self.text, self.at, self.glue, self.notice = text, at, glue, notice
+        self.text, self.at, self.glue, self.notice = text, number, glue, notice
         self.only_one = only_one
 
 
@@ -180,8 +180,8 @@ class LineParser:
         self.error = error
         return LineMismatch()
 
-    def _word(self, at: int) -> str:
-        return self.words[at] if at < len(self.words) else ""
+    def _word(self, number: int) -> str:
+        return self.words[number] if number < len(self.words) else ""
 
     @property
     def _last(self) -> bool:
@@ -203,10 +203,12 @@ class LineParser:
         if len(tokens) < 3 or tokens[0] not in ("multiexcept", "multiinside"):
             return ""
         all_prepositions, chain = prepositions(bool(self.view.story.kitchen)), tokens[1]
-        places = [at for at in range(1, len(self.words)) if self.words[at] in all_prepositions]
+        places = [
+            number for number in range(1, len(self.words)) if self.words[number] in all_prepositions
+        ]
         if not places or places[0] == len(self.words) - 1:
             return ""
-        fitting = [at for at in places if self.words[at] in chain]
+        fitting = [number for number in places if self.words[number] in chain]
         if not fitting:
             raise LineMismatch
         self._at = fitting[0] + 1
@@ -376,8 +378,8 @@ class LineParser:
 
     def _cannot_see(self) -> ParserError:
         """Choose the best error for a noun that means nothing here."""
-        pronoun, ended = self._pronoun_here, self._at >= len(self.words)
-        if not pronoun or self._word(self._at - 1) != pronoun or (self._last and not ended):
+        pronoun, at_end = self._pronoun_here, self._at >= len(self.words)
+        if not pronoun or self._word(self._at - 1) != pronoun or (self._last and not at_end):
             return max(ParserError.CANTSEE, self.error)
         self.pronoun = pronoun
         return max(ParserError.ITGONE, self.error)

@@ -73,7 +73,7 @@ def visible_in(view: WorldView, holder: str) -> Iterator[str]:
 
 
 def find(
-    view: WorldView, words: list[str], at: int, candidates: Iterable[str], antecedent: str, *,
+    view: WorldView, words: list[str], position: int, candidates: Iterable[str], antecedent: str, *,
     loose: bool = False,
 ) -> NounMatch:  # fmt: skip
     """Match words against things and return the best candidates.
@@ -81,16 +81,16 @@ def find(
     Args:
         view: The state.
         words: The command.
-        at: Index of the first word of the noun; at the end everything matches.
+        position: Index of the first word of the noun; at the end everything matches.
         candidates: The things that may be meant, in order.
         antecedent: The thing that the word ``it`` refers to.
         loose: Whether a thing that no word names is a candidate too, the worst.
     """
-    match = NounMatch(at)
-    if at >= len(words):
+    match = NounMatch(position)
+    if position >= len(words):
         match.candidates = list(dict.fromkeys(candidates))
         return match
-    word, story = words[at], view.story
+    word, story = words[position], view.story
     matching = story.vocabulary.called(word)
     for candidate in candidates:
         if (word in ME and candidate == PLAYER) or (word == "it" and candidate == antecedent):
@@ -102,7 +102,7 @@ def find(
                 and "f" in story.entities[candidate].kinds
             )
             processed = tuple(map(key, view.done_to(candidate))) if food else ()
-            match.add(candidate, story.vocabulary.count(candidate, words, at, processed))
+            match.add(candidate, story.vocabulary.count(candidate, words, position, processed))
         elif loose:
             match.add(candidate, 0)
     return match
@@ -311,15 +311,15 @@ class Disambiguator:
             return None
         # Any preposition of any verb is skipped, not only that of this line: so does Inform.
         skipped = prepositions(bool(self._view.story.kitchen)) | dictionary.ALL
-        at = match.start + match.length
-        while at < len(self._words) and self._words[at] in skipped:
-            at += 1
-        if at >= len(self._words) or self._words[at] in dictionary.THEN:
+        position = match.start + match.length
+        while position < len(self._words) and self._words[position] in skipped:
+            position += 1
+        if position >= len(self._words) or self._words[position] in dictionary.THEN:
             return None
-        while at < len(self._words) and self._words[at] in _ARTICLES:
-            at += 1
+        while position < len(self._words) and self._words[position] in _ARTICLES:
+            position += 1
         scope = in_scope(self._view, held_first=True)
-        return find(self._view, self._words, at, scope, self._antecedent).candidates
+        return find(self._view, self._words, position, scope, self._antecedent).candidates
 
     def _included(self, line: GrammarLine, candidate: str) -> bool:
         """Tell whether ``all`` may include a thing, as far as rules of the game forbid."""

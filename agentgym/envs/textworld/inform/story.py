@@ -275,7 +275,7 @@ def _objective(text: str) -> str:
     lines = []
     for line in text.split("\n"):
         cut = range(0, max(len(line), 1), _SLICE)
-        lines.append("".join(plain_text(line[at : at + _SLICE]) for at in cut))
+        lines.append("".join(plain_text(line[start : start + _SLICE]) for start in cut))
     return "\n".join(lines)
 
 
@@ -320,11 +320,11 @@ class StoryVocabulary:
         nouns = self._starts.get(word, _NOTHING)
         return nouns if direction is None else nouns | {direction}
 
-    def count(self, noun: str, words: list[str], at: int, adjectives: tuple[str, ...]) -> int:
-        """Return how many words from ``at`` on name a thing; ``adjectives`` fit it now, too."""
+    def count(self, noun: str, words: list[str], position: int, adjectives: tuple[str, ...]) -> int:
+        """Return how many words from ``position`` on name a thing; ``adjectives`` fit it, too."""
         if noun in COMPASS:
-            return int(DIRECTION_WORDS.get(words[at]) == noun)
-        previous, end = -1, at
+            return int(DIRECTION_WORDS.get(words[position]) == noun)
+        previous, end = -1, position
         while previous != end:
             previous = end
             while end < len(words) and words[end] in adjectives:
@@ -333,7 +333,7 @@ class StoryVocabulary:
                 if tuple(words[end : end + len(phrase)]) == phrase:
                     end += len(phrase)
                     break
-        return end - at
+        return end - position
 
 
 @lru_cache(maxsize=4096)  # games of one theme share most names

@@ -168,5 +168,5 @@ def damage(data: bytes) -> str:
     )
 
 
-def _word(data: bytes, at: int) -> int:
-    return int.from_bytes(data[at : at + 2], "big")
+def _word(data: bytes, address: int) -> int:
+    return int.from_bytes(data[address : address + 2], "big")

@@ -81,14 +81,14 @@ def page_parts(env: WebShopEnv) -> list[PagePart]:
 
 def _fitting(parts: Iterable[PagePart], text: str) -> Iterator[PagePart]:
     """Yield the parts with which a text begins, and the rest of it as one."""
-    at = 0
+    position = 0
     for part in parts:
-        if not text.startswith(part.full_text, at):
+        if not text.startswith(part.full_text, position):
             break
-        at += len(part.full_text)
+        position += len(part.full_text)
         yield part
-    if at < len(text):
-        yield PagePart(pages.TEXT, text[at:])
+    if position < len(text):
+        yield PagePart(pages.TEXT, text[position:])
 
 
 def _text(parts: Iterable[PagePart]) -> Iterator[PagePart]:

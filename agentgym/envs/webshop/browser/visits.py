@@ -247,9 +247,9 @@ class Visits:
             visit = self._find(session)
             if turn != visit.turn:
                 raise Refused(409, f"the visit is in turn {visit.turn}, not in {turn}")
-            ended = visit.act(visit.search(text) if search else text)
-            if ended is not None:
-                self.demonstrations.add(ended)
+            demonstration = visit.act(visit.search(text) if search else text)
+            if demonstration is not None:
+                self.demonstrations.add(demonstration)
             return self._answer(session, visit)
 
     def close(self) -> None:

@@ -136,13 +136,13 @@ class Instruction:
     """The attributes that the instruction requests."""
 
     @classmethod
-    def parse(cls, value: Any, where: str = "an entry of items_ins_v2.json") -> Instruction:
-        """Parse one entry of the file, called ``where`` in error messages; None is an empty entry.
+    def parse(cls, value: Any, source_name: str = "an entry of items_ins_v2.json") -> Instruction:
+        """Parse an entry, called ``source_name`` in error messages; None is an empty entry.
 
         Raises:
             DataError: A field is of the wrong type.
         """
-        entry = CatalogEntry({} if value is None else value, where)
+        entry = CatalogEntry({} if value is None else value, source_name)
         if "attributes" not in entry:
             return cls()
         named = "instruction_attributes"
@@ -213,16 +213,16 @@ def parse_product(
     instruction: Instruction,
     nouns: tuple[str, ...],
     price: float | None = None,
-    where: str = "an item",
+    source_name: str = "an item",
 ) -> Product:
     """Derive a product from its official item and its entry of the instructions file.
 
-    Without ``price``, the asin selects one within the range. Errors call the item ``where``.
+    Without ``price``, the asin selects one within the range. Errors call the item ``source_name``.
 
     Raises:
         DataError: A field is missing or of the wrong type.
     """
-    entry = CatalogEntry(item, where)
+    entry = CatalogEntry(item, source_name)
     asin = entry.text("asin")
     prices = _prices(entry)
     if price is None:
@@ -231,8 +231,9 @@ def parse_product(
             price += (prices[1] - prices[0]) * unit_interval("price", asin)
     return Product(
         asin, entry.text("name"), entry.text_or_null("full_description"), _bullets(entry), prices,
-        price, _options(entry, where), entry.text("query").lower().strip(), entry.text("category"),
-        entry.text("product_category"), instruction.attributes, nouns, _image(entry),
+        price, _options(entry, source_name), entry.text("query").lower().strip(),
+        entry.text("category"), entry.text("product_category"), instruction.attributes,
+        nouns, _image(entry),
     )  # fmt: skip
 
 
@@ -251,7 +252,7 @@ def _bullets(entry: CatalogEntry) -> tuple[str, ...]:
     return (entry.text_or_null("small_description"),)
 
 
-def _options(entry: CatalogEntry, where: str) -> dict[str, tuple[str, ...]]:
+def _options(entry: CatalogEntry, source_name: str) -> dict[str, tuple[str, ...]]:
     """Read the option groups: names and values in lower case, ``/`` spaced out."""
     groups = entry.get("customization_options")
     if "customization_options" in entry and not groups:
@@ -261,7 +262,7 @@ def _options(entry: CatalogEntry, where: str) -> dict[str, tuple[str, ...]]:
     options: dict[str, tuple[str, ...]] = {}
     for group, values in groups.items():
         if values is not None:
-            place = f"customization_options[{group!r:.40}] of {where}"
+            place = f"customization_options[{group!r:.40}] of {source_name}"
             texts = [CatalogEntry(value, place).text("value") for value in listed(values, place)]
             name = well_formed(group).lower()
             options[name] = tuple(text.strip().replace("/", " | ").lower() for text in texts)

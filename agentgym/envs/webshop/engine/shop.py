@@ -92,11 +92,11 @@ class Shop:
         documents: list[str] = []
 
         def records() -> Iterable[list[Any]]:
-            for where, item in usable(items, origins.items):
-                asin, name = item["asin"], CatalogEntry(item, where).text("name")
+            for file_name, item in usable(items, origins.items):
+                asin, name = item["asin"], CatalogEntry(item, file_name).text("name")
                 entry = Instruction.parse(instructions.get(asin), origins.instruction(asin))
                 words = tuple(nouns({**item, "name": name}))
-                product = parse_product(item, entry, words, price_by_asin.get(asin), where)
+                product = parse_product(item, entry, words, price_by_asin.get(asin), file_name)
                 asins.append(asin)
                 documents.append(product.document())
                 yield product.to_record()

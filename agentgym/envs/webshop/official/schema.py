@@ -38,11 +38,11 @@ class CatalogEntry:
         DataError: It is not an object.
     """
 
-    def __init__(self, value: Any, where: str) -> None:
+    def __init__(self, value: Any, path: str) -> None:
         if not isinstance(value, Mapping):
-            _raise_wrong(where, "an object", value)
+            _raise_wrong(path, "an object", value)
         self._fields = value
-        self._where = where
+        self._where = path
 
     def __contains__(self, name: str) -> bool:
         """Return whether there is such a field."""
@@ -77,18 +77,18 @@ class CatalogEntry:
         _raise_wrong(f"{name!r} of {self._where}", expected, self._fields[name])
 
 
-def listed(value: Any, where: str) -> list[Any] | tuple[Any, ...]:
-    """Read a list, called ``where`` in error messages.
+def listed(value: Any, path: str) -> list[Any] | tuple[Any, ...]:
+    """Read a list, called ``path`` in error messages.
 
     Raises:
         DataError: It is not a list.
     """
-    return value if isinstance(value, list | tuple) else _raise_wrong(where, "a list", value)
+    return value if isinstance(value, list | tuple) else _raise_wrong(path, "a list", value)
 
 
-def _raise_wrong(where: str, expected: str, value: Any) -> NoReturn:
-    raise DataError(_message(where, expected, reprlib.repr(value)))
+def _raise_wrong(path: str, expected: str, value: Any) -> NoReturn:
+    raise DataError(_message(path, expected, reprlib.repr(value)))
 
 
-def _message(where: str, expected: str, actual: str) -> str:
-    return f"expected {where} to be {expected}, got {actual}; compare it with the official file"
+def _message(path: str, expected: str, actual: str) -> str:
+    return f"expected {path} to be {expected}, got {actual}; compare it with the official file"

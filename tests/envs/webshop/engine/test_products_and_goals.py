@@ -73,7 +73,7 @@ def test_broken_items_are_named() -> None:
     with pytest.raises(DataError, match="'asin'"):
         list(usable([{"name": "x"}]))
     with pytest.raises(DataError, match="'full_description' of item 7"):
-        parse_product({"asin": "B1", "name": "x"}, Instruction(), (), where="item 7")
+        parse_product({"asin": "B1", "name": "x"}, Instruction(), (), source_name="item 7")
 
 
 def test_records_round_trip(shop: Shop) -> None:

@@ -95,7 +95,7 @@ class Confinement:
         """
         printed = self._scratch.parent / "printed"
         user = NOBODY if self._other_user else None
-        begun = time.monotonic()
+        start = time.monotonic()
         with printed.open("wb") as output:
             process = subprocess.Popen(
                 ["/bin/sh", "-c", command],
@@ -118,7 +118,7 @@ class Confinement:
             _kill_all(process)
         flooded = printed.stat().st_size >= LARGEST_OUTPUT
         text = printed.read_bytes().decode("utf-8", "replace")
-        seconds = time.monotonic() - begun
+        seconds = time.monotonic() - start
         return Ended(process.returncode or 0, text, late, seconds, flooded)
 
     def _confine(self) -> None:

@@ -62,7 +62,7 @@ def main() -> int:
     for path in TESTS.iterdir():  # nothing of it is needed any more
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     task = ExportedTask(knowledge, base)
-    begun = time.monotonic()
+    start = time.monotonic()
     grade = task.grade(changes_of(REPOSITORY, task.sources))
     verdict = {
         "verdict": grade.verdict,
@@ -72,7 +72,7 @@ def main() -> int:
         "tampered": grade.tampered,
         "ignored": grade.ignored[:50],
         "reason": grade.reason,
-        "seconds": round(time.monotonic() - begun, 3),
+        "seconds": round(time.monotonic() - start, 3),
     }
     (LOGS / "verdict.json").write_text(json.dumps(verdict, indent=2) + "\n")
     reward = LOGS / "reward.txt"

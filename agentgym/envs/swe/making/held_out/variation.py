@@ -182,11 +182,11 @@ class Variation:
             return
         kinds = (int, float) if type(value) in (int, float) else (type(value),)
         boundaries = [boundary for kind in kinds for boundary in self._boundaries.get(kind, ())]
-        beside = [
+        neighbours = [
             part.node.value for statement in body for part in _places(statement)
             if isinstance(part.node, ast.Constant) and type(part.node.value) in kinds
         ]  # fmt: skip
-        pools = [pool for pool in (boundaries, beside) if pool]
+        pools = [pool for pool in (boundaries, neighbours) if pool]
         if not pools:
             self._change(stream, place)
             return
@@ -221,20 +221,20 @@ class Variation:
         character = stream.choice(self._alphabet)
         if not value:
             return stream.choice((new_text, character))
-        at = stream.below(len(value))
+        place = stream.below(len(value))
         start = stream.below(len(new_text))
         piece = new_text[start : start + stream.between(1, 8)]
         digits = [place for place, character in enumerate(value) if character.isdigit()]
-        digit = stream.choice(digits) if digits else at
+        digit = stream.choice(digits) if digits else place
         words = value.split(" ")
         return stream.choice((
-            value[:at] + value[at + 1 :],
-            value[:at] + value[at] + value[at:],
-            value[:at] + character + value[at:],
-            value[:at] + character + value[at + 1 :],
-            value[:at] + value[at + 1 : at + 2] + value[at] + value[at + 2 :],
-            value[:at] + new_text[start:],
-            value[:at] + piece + value[at:],
+            value[:place] + value[place + 1 :],
+            value[:place] + value[place] + value[place:],
+            value[:place] + character + value[place:],
+            value[:place] + character + value[place + 1 :],
+            value[:place] + value[place + 1 : place + 2] + value[place] + value[place + 2 :],
+            value[:place] + new_text[start:],
+            value[:place] + piece + value[place:],
             value[:digit] + str(stream.below(10)) + value[digit + 1 :],
             stream.choice((value.upper(), value.lower(), value.swapcase(), value.title())),
             new_text,
@@ -343,12 +343,12 @@ def _other_entries(stream: Stream, node: ast.expr) -> ast.expr | None:
     if not entries or (fixed and stream.percent(80)):
         return None
     first_index, second_index = stream.below(len(entries)), stream.below(len(entries))
-    how = 2 if fixed else stream.below(4)
-    if how == 0 and (len(entries) > 1 or isinstance(node, ast.List)):
+    change = 2 if fixed else stream.below(4)
+    if change == 0 and (len(entries) > 1 or isinstance(node, ast.List)):
         del entries[first_index]
-    elif how == 1:
+    elif change == 1:
         entries.insert(second_index, copy.deepcopy(entries[first_index]))
-    elif how == 2:
+    elif change == 2:
         entries[first_index], entries[second_index] = entries[second_index], entries[first_index]
     else:
         entries.reverse()

@@ -106,8 +106,8 @@ def _renaming(
                 rf"|(?<=^        ){parameter}(?=:)|(?<=^            ){parameter}(?=:)",
                 docstring,
             ):
-                at = start + len(docstring[: match.start()].encode())
-                yield Edit(path, at, parameter, old)
+                position = start + len(docstring[: match.start()].encode())
+                yield Edit(path, position, parameter, old)
     for path, source in library.sources.items():
         for part in ast.walk(source.tree):
             if isinstance(part, ast.Call) and _callee(part) in called:
@@ -131,10 +131,10 @@ def _reordered(library: LibrarySource) -> Iterator[Candidate]:
             continue
         first, second = arguments.args[:2]
         edits = [_swap(library.sources[path], path, first, second)]
-        for where, source in library.sources.items():
+        for module_path, source in library.sources.items():
             for part in ast.walk(source.tree):
                 if _calls(part, name):
-                    edits.append(_swap(source, where, *part.args[:2]))  # type: ignore[attr-defined]
+                    edits.append(_swap(source, module_path, *part.args[:2]))  # type: ignore[attr-defined]
         if len({edit.path for edit in edits}) > 1 and not _overlap(edits):
             request = (
                 f"`{name}` should take `{first.arg}` before `{second.arg}`; "

@@ -131,13 +131,13 @@ def _moves(
     if not missing or differ:
         return
     text = old.source.content[slice(*lines)].decode()
-    at, end = old.behind_imports, len(new.source.content)
+    start, end = old.behind_imports, len(new.source.content)
     leave = (
         Edit(old.path, lines[0], text, ""),
-        Edit(old.path, at, "", f"from {new.name} import {node.name}\n"),
+        Edit(old.path, start, "", f"from {new.name} import {node.name}\n"),
         Edit(new.path, end, "", f"\n\n{text.strip(chr(10))}\n"),
     )
-    if at > lines[0]:
+    if start > lines[0]:
         return
     imports = "".join(f"{line}\n" for line in dict.fromkeys(old.imports[n] for n in missing))
     repair = (Edit(new.path, new.behind_imports, "", imports),)
