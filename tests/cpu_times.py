@@ -75,11 +75,13 @@ class CpuTimes:
 
     def measured(self, item: pytest.Item) -> Generator[None]:
         """Give the report of this phase what was used within it."""
-        before = running() + own_seconds()  # In this order the search for children is not measured.
+        cpu_before = (
+            running() + own_seconds()
+        )  # In this order the search for children is not measured.
         try:
             return (yield)
         finally:
-            item.user_properties[:] = [(NAME, own_seconds() + running() - before)]
+            item.user_properties[:] = [(NAME, own_seconds() + running() - cpu_before)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write a line."""

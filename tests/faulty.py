@@ -122,15 +122,15 @@ class GarbageEnv(ToyEnv):
         self.bad_reset = bad_reset
 
     def reset(self, **kwargs: Any) -> Any:
-        began = super().reset(**kwargs)
+        beginning = super().reset(**kwargs)
         if not self.bad_reset or self.task.index % 2 == 0:
-            return began
+            return beginning
         if self.bad_reset in RAISED:
             raise RAISED[self.bad_reset]
         if self.bad_reset == "lock info":
-            return began[0], {**began[1], "lock": threading.Lock()}
+            return beginning[0], {**beginning[1], "lock": threading.Lock()}
         if self.bad_reset == "unreadable info":
-            return began[0], {**began[1], "odd": Uncopyable()}
+            return beginning[0], {**beginning[1], "odd": Uncopyable()}
         return RESET_GARBAGE[self.bad_reset]
 
     def answer(self, kind: str) -> Any:

@@ -146,14 +146,16 @@ def split_blocks(page: str, sources: Sequence[Source] = ()) -> Iterator[Block]:
     by_block: dict[int, Source] = {}
     for source in sources:
         phrase = " ".join(source.block.split())
-        holding = [at for at, (_, text) in enumerate(pairs) if phrase in " ".join(text.split())]
+        holding = [
+            index for index, (_, text) in enumerate(pairs) if phrase in " ".join(text.split())
+        ]
         if len(holding) != 1:
             raise ValueError(f"expected one block with {phrase!r}, got {len(holding)}")
         if holding[0] in by_block:
             raise ValueError(f"{phrase!r} and {by_block[holding[0]].block!r} are in the same block")
         by_block[holding[0]] = source
-    for at, (heading, text) in enumerate(pairs):
-        yield Block(heading, text, by_block.get(at))
+    for index, (heading, text) in enumerate(pairs):
+        yield Block(heading, text, by_block.get(index))
 
 
 def _split(page: str) -> Iterator[tuple[str, str]]:

@@ -39,11 +39,11 @@ def test_expert_of_the_example_solves_every_test_task(example: dict[str, Any]) -
     env = example["MyEnv"]()
     for index in range(env.tasks.len("test")):
         observation, info = env.reset(options={"split": "test", "index": index})
-        oracle, done = env.oracle(), False
-        while not done:
+        oracle, over = env.oracle(), False
+        while not over:
             action = oracle.act(observation, info)
             observation, _, terminated, truncated, info = env.step(action)
-            done = terminated or truncated
+            over = terminated or truncated
         assert info["success"], info["task_id"]
 
 

@@ -101,8 +101,8 @@ def test_every_room_is_on_the_map_and_arrows_point_down(package: str) -> None:
             stray.append(name)
             continue
         for target in sorted(entered(path, rooms)):
-            other = room(target, floor)
-            if other != source and floor[other] >= floor[source]:
+            other_room = room(target, floor)
+            if other_room != source and floor[other_room] >= floor[source]:
                 rising.append(f"{name} > {target}")
     assert not stray, f"not on the map of CONTRIBUTING: {stray}"
     assert not rising, f"arrows that do not point down: {rising}"
@@ -123,14 +123,14 @@ def test_no_module_is_imported_in_a_circle(package: str) -> None:
     # A package's own __init__ gathers names of its modules, which may name the package.
     for name, targets in graph.items():
         graph[name] = {t for t in targets if not name.startswith(f"{t}.")}
-    done: set[str] = set()
+    finished: set[str] = set()
 
     def visit(name: str, trail: tuple[str, ...]) -> None:
         assert name not in trail, " > ".join((*trail[trail.index(name) :], name))
-        if name not in done:
+        if name not in finished:
             for target in sorted(graph[name]):
                 visit(target, (*trail, name))
-            done.add(name)
+            finished.add(name)
 
     for name in graph:
         visit(name, ())

@@ -166,12 +166,18 @@ def test_a_named_set_stays_whatever_is_said_beside_it() -> None:
         return env.title, env.rounds
 
     # The bare name gives way to what is said beside it; a set that was named does not.
-    other = ["--env-kwargs", "difficulty=hard"]
+    other_flags = ["--env-kwargs", "difficulty=hard"]
     compact = "difficulty=hard observation_mode=compact"
-    assert resolve_flags("--env=webshop", *other) == (f"webshop:standard + {compact}", (5, 10, 15))
+    assert resolve_flags("--env=webshop", *other_flags) == (
+        f"webshop:standard + {compact}",
+        (5, 10, 15),
+    )
     hard = "difficulty=hard"
-    assert resolve_flags("--env=webshop:easy", *other) == (f"webshop:easy + {hard}", (5, 10, 15))
-    assert resolve_flags("--env=webshop:standard", *other)[0] == f"webshop:standard + {hard}"
+    assert resolve_flags("--env=webshop:easy", *other_flags) == (
+        f"webshop:easy + {hard}",
+        (5, 10, 15),
+    )
+    assert resolve_flags("--env=webshop:standard", *other_flags)[0] == f"webshop:standard + {hard}"
 
 
 @pytest.mark.parametrize("entry", [entry for entry in FAMILIES if entry.training_set.demonstrator])

@@ -40,10 +40,10 @@ def test_every_table_stands_on_a_page() -> None:
 
 def test_every_quoted_figure_stands_where_it_says() -> None:
     errors = {
-        f"{page}: {block.text[:60]}": wrong
+        f"{page}: {block.text[:60]}": block_errors
         for page in PAGES
         for block in blocks_of(page)
-        if (wrong := find_errors(block))
+        if (block_errors := find_errors(block))
     }
     assert not errors
 

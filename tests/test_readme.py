@@ -76,8 +76,8 @@ def commands(text: str) -> Iterator[list[str]]:
 
 def flags(name: str) -> set[str]:
     """Return the flags of a subcommand, all of them as they are printed."""
-    other = registration.commands()
-    arguments = other[name].arguments() if name in other else subcommands()[name]
+    commands = registration.commands()
+    arguments = commands[name].arguments() if name in commands else subcommands()[name]
     return {*known_flags(flag_rows(arguments))}
 
 
@@ -225,10 +225,10 @@ def test_no_command_is_passed_over() -> None:
 def test_flags_in_a_sentence_exist(page: str, text: str) -> None:
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     groups = {name.split()[0] for name in subcommands()} - {*subcommands()}
-    for first, second, rest in re.findall(r"`agentgym ([a-z]+)( [a-z-]+)?([^`]*)`", prose):
+    for first, second, remainder in re.findall(r"`agentgym ([a-z]+)( [a-z-]+)?([^`]*)`", prose):
         name = first + second if first in groups else first
         if name in TRAINING:
-            typed = set(re.findall(r"--([a-z][a-z.-]*[a-z])", rest))
-            assert typed <= settings_of_training(), rest
+            typed = set(re.findall(r"--([a-z][a-z.-]*[a-z])", remainder))
+            assert typed <= settings_of_training(), remainder
         elif name not in groups:
-            assert {*re.findall(r"--[a-z-]+", rest)} <= flags(name), (name, rest)
+            assert {*re.findall(r"--[a-z-]+", remainder)} <= flags(name), (name, remainder)

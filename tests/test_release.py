@@ -33,8 +33,10 @@ def test_only_a_tag_publishes(jobs: dict[str, Any]) -> None:
                 assert {"distributions", "tests"} <= {*job["needs"]}
                 sending += 1
     assert sending == 3
-    others = [path.read_text() for path in WORKFLOWS.glob("*.yml") if path.stem != "release"]
-    assert others and not any(SENDS.search(text) for text in others)
+    other_workflows = [
+        path.read_text() for path in WORKFLOWS.glob("*.yml") if path.stem != "release"
+    ]
+    assert other_workflows and not any(SENDS.search(text) for text in other_workflows)
 
 
 def test_what_is_published_was_built_and_tested(jobs: dict[str, Any]) -> None:
@@ -57,12 +59,12 @@ def test_the_images_have_what_the_package_needs() -> None:
     extras = re.findall(r"ARG EXTRAS=(.+)", recipe)
     assert len(extras) == 2
     assert not {extra for line in extras for extra in line.split(",")} - declared()
-    kept = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
+    kept_paths = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
     package = (ROOT / "pyproject.toml").read_text()
     packages = re.search(r"targets\.wheel\]\npackages = \[(.*)\]", package)
     assert packages
     for name in ("pyproject.toml", "README.md", "LICENSE", *re.findall(r'"(.+?)"', packages[1])):
-        assert any(fnmatch.fnmatch(name, pattern) for pattern in kept), name
+        assert any(fnmatch.fnmatch(name, pattern) for pattern in kept_paths), name
 
 
 def test_the_owner_has_five_things_to_do() -> None:

@@ -58,13 +58,15 @@ def test_functions_of_a_module_share_out_their_arguments() -> None:
 
 def test_a_name_that_no_chosen_case_has_gets_one_more(monkeypatch: pytest.MonkeyPatch) -> None:
     items = [case("test_many", n=n) for n in range(20)]
-    first, *left = sorted(items, key=selection.name_hash)[selection.CASES :]
-    first.callspec.params["family"] = left[0].callspec.params["family"] = SimpleNamespace(name="x")
+    first, *others_left = sorted(items, key=selection.name_hash)[selection.CASES :]
+    first.callspec.params["family"] = others_left[0].callspec.params["family"] = SimpleNamespace(
+        name="x"
+    )
     only_slow = case("test_slow", slow=True)
     only_slow.callspec.params["backend"] = "ray"
     monkeypatch.setattr(selection, "vocabulary", lambda: {"x", "ray"})
     fast, _ = selection.select_fast([*items, only_slow])
-    assert first in fast and left[0] not in fast and only_slow in fast
+    assert first in fast and others_left[0] not in fast and only_slow in fast
     assert len(fast) == selection.CASES + 2
 
 

@@ -131,6 +131,6 @@ def test_frames_follow_one_another_and_load_nothing(pictures):
     drawn = pictures.screencast()
     frames = re.findall(r"animation-delay: ([0-9.]+)s", drawn)
     assert [float(delay) for delay in frames] == [
-        pictures.SECONDS * at for at in range(len(frames))
+        pictures.SECONDS * frame_number for frame_number in range(len(frames))
     ] and len(frames) > 3
     assert not re.search(r"url\((?!#)|href=|src=", drawn)

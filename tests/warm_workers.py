@@ -54,9 +54,9 @@ class WarmProcess(subprocess.Popen[bytes]):
     """A process that begins as a fork; takes what the starters of workers give."""
 
     def _execute_child(self, args: Sequence[str], *arguments: Any) -> None:  # type: ignore[override]
-        _, _, _, passed, *rest = arguments
+        _, _, _, passed, *descriptors = arguments
         assert list(args[:2]) == [sys.executable, "-c"]
-        streams = zip(range(3), (rest[5], rest[8], rest[10]), strict=True)
+        streams = zip(range(3), (descriptors[5], descriptors[8], descriptors[10]), strict=True)
         places = {number: number for number in passed} | {
             number: descriptor for number, descriptor in streams if descriptor != -1
         }
@@ -64,7 +64,7 @@ class WarmProcess(subprocess.Popen[bytes]):
             self.pid = _fork([*args[2:]], places)
             self._child_created = True
         finally:
-            self._close_pipe_fds(*rest[5:11])  # type: ignore[attr-defined]
+            self._close_pipe_fds(*descriptors[5:11])  # type: ignore[attr-defined]
 
 
 WARM: Any = SimpleNamespace(**{**vars(subprocess), "Popen": WarmProcess})

@@ -135,7 +135,7 @@ class _Cutter:
         self._actions = {spec.name.lower() for spec in specs} if grammar == "xml" else set()
         self._quotes: Quotes | None = None
         self._parts: list[str] = []
-        self._at = 0
+        self._position = 0
         self._inside = ""
         self._changed = False
 
@@ -157,23 +157,23 @@ class _Cutter:
         if not self._changed:
             return self._text
         if not self._inside:
-            self._parts.append(self._text[self._at :])
+            self._parts.append(self._text[self._position :])
         return self._unwrapped("".join(self._parts)).strip()
 
     def _quoted(self, mark: re.Match[str]) -> int:
         """Return the end of the quotation that contains a marker, or -1."""
-        if mark.start() == self._at:
+        if mark.start() == self._position:
             return -1
         if self._quotes is None:
             self._quotes = Quotes(self._text, self._specs, self._grammar)
-        return self._quotes.end(self._at, mark.start(), mark.end())
+        return self._quotes.end(self._position, mark.start(), mark.end())
 
     def _end(self, mark: re.Match[str], kind: str, family: str) -> None:
         """Inside thinking: end it at a closing marker of its family, or where the answer begins."""
         if kind not in "ac" or family != self._inside:
             return
         if not is_in_code(self._text, mark.start(), mark.end()):
-            self._inside, self._at = "", mark.end()
+            self._inside, self._position = "", mark.end()
             if kind == "a":
                 self._parts.clear()
 
@@ -183,8 +183,8 @@ class _Cutter:
         if kind in "ac":
             self._parts.clear()
         else:
-            self._parts.append(self._text[self._at : mark.start()])
-        self._at = mark.end()
+            self._parts.append(self._text[self._position : mark.start()])
+        self._position = mark.end()
         self._inside = family if kind == "o" else ""
 
     def _unwrapped(self, text: str) -> str:

@@ -206,8 +206,8 @@ def test_plain_words_can_always_be_expressed_behind_decoys(name, grammar, data):
     assert parse(f"<think>perhaps {quoted}\n{quoted}</think>\n{text}", specs, grammar).call == call
     assert parse(f"so {quoted} it is</think>\n{text}", specs, grammar).call == call
     assert parse(f"<think>never ends {quoted}\n{text}", specs, grammar).call is None
-    after = parse(f"{text}\n{quoted}", specs, grammar)
-    assert (after.call, after.trailing) == (call, quoted)
+    parsed = parse(f"{text}\n{quoted}", specs, grammar)
+    assert (parsed.call, parsed.trailing) == (call, quoted)
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)

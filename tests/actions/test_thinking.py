@@ -245,6 +245,6 @@ def test_every_row_of_the_table_is_met_by_a_family() -> None:
         assert marks.family and marks.source
         assert any(re.search(marks.opening, text) for text in texts), marks.family
     cut = {name: strip_think(f"{b}x{a}") for name, (b, a, _) in FAMILIES.items()}
-    assert not any("x" in rest for rest in cut.values()), cut
+    assert not any("x" in other_value for other_value in cut.values()), cut
     assert {"<think>", "<thought>", "<seed:think>"} <= {f"<{name}>" for name in TAG_NAMES}
     assert len(texts) >= 12

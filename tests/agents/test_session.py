@@ -93,10 +93,10 @@ def test_after_the_end_tools_answer_that_it_is_over() -> None:
         (press,) = session.tools
         press("gold")
         assert "the door opens" in press(colour="red") and session.over
-        before = list(session.moments)
+        moments_before = list(session.moments)
         assert press("red") == session.call("press", {"colour": "red"})
         assert "The episode is over (success)" in press("red")
-        assert session.moments == before
+        assert session.moments == moments_before
     assert session.stop_reason == "success" and session.turns == 2
 
 
@@ -337,8 +337,8 @@ def test_a_waiting_caller_can_end_the_episode() -> None:
     reasons = iter(["", "token_limit"])
     moments = play_agent(agent, toy(), options=GOLD_RED, end_when=lambda moment: next(reasons))
     assert len(moments) == 4 and moments[-1].info["stop_reason"] == "token_limit"
-    ended = ["The episode is over (token_limit)" in answer for answer in answers]
-    assert ended == [False, True, True]
+    endings = ["The episode is over (token_limit)" in answer for answer in answers]
+    assert endings == [False, True, True]
 
 
 @pytest.mark.parametrize("swallows", [False, True])
@@ -390,8 +390,8 @@ def test_smolagents_plays_through_the_tools() -> None:
     smolagents = pytest.importorskip("smolagents", reason="pip install smolagents")
 
     def colour(text: str) -> str:
-        _, _, after = text.rpartition("next is ")
-        return next(colour for colour in COLOURS if after.startswith(colour))
+        _, _, next_colour = text.rpartition("next is ")
+        return next(colour for colour in COLOURS if next_colour.startswith(colour))
 
     def agent(session: Session) -> None:
         tools = [smolagents.tool(tool) for tool in session.tools]

@@ -26,10 +26,10 @@ def run(folder: Path, tokens: int, success: tuple[float, ...]) -> PlayedRun:
     """A run that sampled so many tokens in each step, validated before the first and after each."""
     steps = range(1, len(success))
     valid = [
-        {"phase": "valid", "step": at, "turns_total": 10 * at, "success": value, "score": value}
-        for at, value in enumerate(success)
+        {"phase": "valid", "step": step, "turns_total": 10 * step, "success": value, "score": value}
+        for step, value in enumerate(success)
     ]
-    rl = [{"phase": "rl", "step": at, "tokens_total": tokens * at} for at in steps]
+    rl = [{"phase": "rl", "step": step, "tokens_total": tokens * step} for step in steps]
     write(folder / "metrics.jsonl", [*valid, *rl])
     return PlayedRun(folder, 0, folder.name)
 
@@ -81,15 +81,15 @@ def test_gradients_are_taken_down_and_no_weight_moves(tmp_path: Path) -> None:
     with drawn(False):
         ppo_flags = ("--preset=ppo", "--rl.minibatches=1", *STILL.split(), *CRITIC.split())
         assert recorded(toy_runs.arguments(out, *ppo_flags, **small, **once)) == 0
-    before, after = (
+    loss_before, loss_after = (
         load_file(out / "checkpoints" / name / "model.safetensors")
         for name in ("warm-start", "trained")
     )
-    assert all(before[name].equal(after[name]) for name in before)
+    assert all(loss_before[name].equal(loss_after[name]) for name in loss_before)
     gradients = np.load(out / GRADIENTS)
     steps = toy_runs.by_phase(out)["rl"]
     norms = np.linalg.norm(gradients, axis=1)
-    assert gradients.shape == (3, sum(weight.numel() for weight in after.values()))
+    assert gradients.shape == (3, sum(weight.numel() for weight in loss_after.values()))
     assert norms == pytest.approx([step["grad_norm"] for step in steps], rel=1e-3)
 
 

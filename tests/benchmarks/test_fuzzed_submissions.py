@@ -25,8 +25,8 @@ def test_a_number_decides_a_submission(tasks: list[Instance]) -> None:
     for number in range(30):
         assert submission(number, 0, tasks) == submission(number, 0, tasks)
     first = {describe_submission(submission(number, 0, tasks)) for number in range(30)}
-    other = {describe_submission(submission(number, 1, tasks)) for number in range(30)}
-    assert len(first) > 25 and not first & other
+    descriptions = {describe_submission(submission(number, 1, tasks)) for number in range(30)}
+    assert len(first) > 25 and not first & descriptions
 
 
 def test_all_kinds_occur(tasks: list[Instance]) -> None:
@@ -61,8 +61,8 @@ def test_figures_are_counted_by_agreement() -> None:
 def test_the_judge_tells_the_fault_from_the_solution(tasks: list[Instance]) -> None:
     for task in (tasks[0], tasks[4]):
         assert not judge(Boxes(), task, {}).right
-        right = judge(Boxes(), task, solution(task))
-        assert right.right and right.questions > 100
+        verdict = judge(Boxes(), task, solution(task))
+        assert verdict.right and verdict.questions > 100
 
 
 @needs_box

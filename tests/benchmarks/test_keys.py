@@ -37,22 +37,22 @@ def test_another_setting_is_another_run() -> None:
 
 
 def test_schedules_share_their_warm_start() -> None:
-    same = (
+    same_key = (
         "--horizon 3", "--horizon 3,5 --horizon-every 2", "--horizon 3,5 --horizon-gate 0.5",
         "--horizon 3,5 --fit-horizon", "--horizon 5 --rl.learning-rate 0.1",
         "--horizon 5 --preset grpo",
     )  # fmt: skip
-    assert {keys(flags).start for flags in same} == {keys("--horizon 5").start}
+    assert {keys(flags).start for flags in same_key} == {keys("--horizon 5").start}
 
 
 def test_warm_starts_that_differ_are_not_shared() -> None:
-    other = (
+    other_key = (
         "--sft.learning-rate 0.1", "--sft.target-success 0.1", "--eval.num-tasks 19",
         "--tiny.hidden 32",
         "--eval.horizon 6", "--rl.groups 5", "--temperature 0.5",
     )  # fmt: skip
     run_keys = [keys("--horizon 5"), keys("--horizon 5", seed=1)]
-    run_keys += [keys(f"--horizon 5 {flag}") for flag in other]
+    run_keys += [keys(f"--horizon 5 {flag}") for flag in other_key]
     assert len({key.start for key in run_keys}) == len(run_keys)
 
 
@@ -76,9 +76,9 @@ def test_a_run_that_comes_after_another_is_known_by_it_and_not_by_its_place() ->
     folder = f"here/{key_of(FIRST).run}"
     assert run.settings[-1] == folder and BEFORE in arm.settings
     assert key_of(arm, root="there") == run.keys
-    other = Arm("first", (*FIRST.settings, "--rl.learning-rate", "1"))
+    other_arm = Arm("first", (*FIRST.settings, "--rl.learning-rate", "1"))
     different = [
-        arm, following(f"{TAUGHT}/checkpoints/trained"), following(TAUGHT, other),
+        arm, following(f"{TAUGHT}/checkpoints/trained"), following(TAUGHT, other_arm),
         following(f"{TAUGHT} --rl.learning-rate 1"),
     ]  # fmt: skip
     keys_of_runs = [key_of(some) for some in different] + [key_of(arm, seed=1)]

@@ -77,10 +77,10 @@ def test_arms_are_read_where_the_thriftiest_ends(tmp_path: Path) -> None:
         "thrifty": [make_run(tmp_path / "a", tokens=10)],
         "lavish": [make_run(tmp_path / "b", tokens=40), make_run(tmp_path / "c", seed=1)],
     }
-    at = compared_at_equal_cost(runs)["at_equal"]
-    assert at["turns"]["lavish"]["values"] == [0.6]  # seed 1 has one arm only
-    assert at["tokens"]["thrifty"]["mean"] == 0.6
-    assert at["tokens"]["lavish"]["mean"] == pytest.approx(0.6 / 4)
+    figures = compared_at_equal_cost(runs)["at_equal"]
+    assert figures["turns"]["lavish"]["values"] == [0.6]  # seed 1 has one arm only
+    assert figures["tokens"]["thrifty"]["mean"] == 0.6
+    assert figures["tokens"]["lavish"]["mean"] == pytest.approx(0.6 / 4)
 
 
 def test_curves_are_interpolated_between_points() -> None:

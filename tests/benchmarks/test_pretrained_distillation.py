@@ -20,12 +20,12 @@ from trainers.multirun.played import PlayedRun
 def run(folder: Path, seed: int, success: tuple[float, ...], held_out: float) -> PlayedRun:
     """A run that writes 100 tokens a step, validated before the first and after each."""
     valid = [
-        {"phase": "valid", "step": at, "turns_total": at, "success": value, "score": value}
-        for at, value in enumerate(success)
+        {"phase": "valid", "step": step, "turns_total": step, "success": value, "score": value}
+        for step, value in enumerate(success)
     ]
     rl = [
-        {"phase": "rl", "step": at, "tokens_total": 100 * at, "turns": 1.0, "turns_total": at}
-        for at in range(1, len(success))
+        {"phase": "rl", "step": step, "tokens_total": 100 * step, "turns": 1.0, "turns_total": step}
+        for step in range(1, len(success))
     ]
     write(folder / "metrics.jsonl", [*valid, *rl])
     policies = {"trained": {"success": held_out}, "warm-start": {"success": 0.1}}

@@ -22,7 +22,7 @@ LOW, ONCE, HIGH = RATES
 
 def run(folder: Path, seed: int, valid: float, test: float = 0.0, cpu: float = 1.0) -> PlayedRun:
     """A run with success on validation tasks before and after, and on test tasks."""
-    points = [{"phase": "valid", "step": at, "success": at * valid} for at in (0, 1)]
+    points = [{"phase": "valid", "step": step, "success": step * valid} for step in (0, 1)]
     write(folder / "metrics.jsonl", [*points, {"phase": "rl", "step": 1}])
     success = {"warm-start": {"success": 0.5}, "trained": {"success": test}}
     (folder / "summary.json").write_text(json.dumps({"eval": success, "cpu_s": cpu}))
@@ -79,8 +79,8 @@ def test_recipes_are_compared_seed_by_seed_at_the_rates_that_were_chosen(tmp_pat
         **piloted(tmp_path, "turn-loo", 0.2, 0.6, 0.4),
         **piloted(tmp_path, "gspo", 0.5, 0.2, 0.1),
     }
-    for seed, (house, other) in enumerate([(0.5, 0.6), (0.4, 0.6), (0.9, 0.6)]):
-        for name, value in ((f"turn-loo/{ONCE}", house), (f"gspo/{LOW}", other)):
+    for seed, (house, recipe) in enumerate([(0.5, 0.6), (0.4, 0.6), (0.9, 0.6)]):
+        for name, value in ((f"turn-loo/{ONCE}", house), (f"gspo/{LOW}", recipe)):
             runs[f"{FAMILY}/{name}"].append(
                 run(tmp_path / f"{name}{seed}", seed, 0.0, value, cpu=9.0)
             )

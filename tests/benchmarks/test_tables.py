@@ -85,10 +85,10 @@ def test_arms_of_the_map_are_read_where_the_one_with_the_fewest_updates_ended() 
             "weak/mixed/short": {"settings": ["--eval.every", "8"], "runs": [{"steps": 9}]},
         },
     }
-    at = horizons.at_equal_updates(figures, "weak/mixed")
-    assert at["updates"] == [6]
-    assert at["success"] == {"long": (0.6,), "short": (pytest.approx(0.6),)}
-    assert at["turns"] == {"long": (200.0,), "short": (75.0,)}
+    at_equal = horizons.at_equal_updates(figures, "weak/mixed")
+    assert at_equal["updates"] == [6]
+    assert at_equal["success"] == {"long": (0.6,), "short": (pytest.approx(0.6),)}
+    assert at_equal["turns"] == {"long": (200.0,), "short": (75.0,)}
 
 
 def test_at_equal_updates_a_short_horizon_has_played_fewer_turns() -> None:

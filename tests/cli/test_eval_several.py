@@ -185,11 +185,11 @@ def test_a_table_that_goes_on_keeps_its_rows_until_they_are_played_anew(
 def test_several_evaluations_are_not_mixed_with_a_single_one(capsys, tmp_path):
     argv = ("eval", TOY, "--num-tasks", "2", "--out", str(tmp_path / "o"), "--policy", "random")
     assert run(capsys, *argv)[0] == 0
-    before = sorted((tmp_path / "o").iterdir())
+    files_before = sorted((tmp_path / "o").iterdir())
     code, output, error = run(capsys, *argv, "--policy", "oracle")
     assert code == 2 and "holds a single one; choose another --out" in error
     assert "1 of" not in output
-    assert sorted((tmp_path / "o").iterdir()) == before
+    assert sorted((tmp_path / "o").iterdir()) == files_before
 
 
 def test_a_mistake_is_found_before_anything_is_played(capsys, tmp_path):

@@ -14,7 +14,7 @@ from agentgym.policies.base import ModelOutput
 
 
 @pytest.fixture
-def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that stands at the last entry."""
     seconds = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: seconds[-1])
@@ -36,15 +36,15 @@ def output_of(tokens: int) -> ModelOutput:
 
 
 def test_a_log_hears_of_the_first_minute_and_of_episodes(
-    now: list[float], capsys: pytest.CaptureFixture[str]
+    clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     screen = console(terminal=False)
     with EpisodeProgress(screen, 4, Prices(1.0, 2.0)) as progress:
         progress.count(output_of(60))
-        now.append(1060.0)
+        clock.append(1060.0)
         progress._lines.say_if_silent()
         for second in (1090.0, 1100.0):
-            now.append(second)
+            clock.append(second)
             progress.count(output_of(60))
             progress.add(ended(f"t{second}", success=second < 1100))
     assert capsys.readouterr().err.splitlines() == [
@@ -55,19 +55,19 @@ def test_a_log_hears_of_the_first_minute_and_of_episodes(
 
 
 def test_a_quiet_command_writes_no_lines(
-    now: list[float], capsys: pytest.CaptureFixture[str]
+    clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with EpisodeProgress(console(terminal=False), 4, None, quiet=True) as progress:
-        now.append(1090.0)
+        clock.append(1090.0)
         progress.count(output_of(60))
         progress.add(ended("t0"))
     assert capsys.readouterr().err == ""
 
 
-def test_a_narrow_terminal_shows_the_speed_before_an_episode_has_ended(now: list[float]) -> None:
+def test_a_narrow_terminal_shows_the_speed_before_an_episode_has_ended(clock: list[float]) -> None:
     screen = console(terminal=True)
     with EpisodeProgress(screen, 24, None) as progress:
-        now.append(1010.0)
+        clock.append(1010.0)
         progress.count(output_of(300))
         text = io.StringIO()
         Console(file=text, width=80).print(progress._progress.get_renderable())

@@ -35,17 +35,17 @@ KINDS = {"openenv": "openenv", "prime": "verifiers", "harbor": "harbor"}
 def play_from(place: Path, name: str) -> tuple[Path, str]:
     """Play with the agentgym that lies in a folder, outside of the checkout."""
     environment = {**os.environ, "PYTHONPATH": str(place)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PLAY.format(name=name)],
         capture_output=True, text=True, cwd=place, env=environment, check=True,
     )  # fmt: skip
-    file, action = json.loads(done.stdout)
+    file, action = json.loads(process.stdout)
     return Path(file), action
 
 
 def arguments(program: str, folder: Path, *more: str) -> tuple[str, ...]:
-    few = ("--num-tasks", "1", "--split", "test") if program == "harbor" else ()
-    return ("push", KINDS[program], PUSHES[program][0], str(folder), *few, *more)
+    options = ("--num-tasks", "1", "--split", "test") if program == "harbor" else ()
+    return ("push", KINDS[program], PUSHES[program][0], str(folder), *options, *more)
 
 
 @pytest.fixture

@@ -26,21 +26,21 @@ def render_play(
 
 
 def test_a_terminal_gets_frames_and_a_pipe_gets_lines():
-    framed, plain = (
+    framed, lines = (
         render_play(["dance"], terminal=terminal, hints=True) for terminal in (True, False)
     )
-    for text in (framed, plain):
+    for text in (framed, lines):
         assert "1 of 8" in text and "2 of 8" in text and "hint: press" in text
         assert "ot a valid action" in text and "stopped after 1 of 8 turns" in text
     assert "╭─ goal of toy/" in framed and "╭─ not solved" in framed
-    assert not set("╭╰│") & set(plain)
+    assert not set("╭╰│") & set(lines)
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_person_sees_whether_planner_or_worker_plays(terminal):
     text = render_play(["delegate press \x1b[2J red", "report done"], terminal=terminal, workers=3)
     headings = [line for line in text.splitlines() if "turn" in line and " of 8" in line]
-    assert [headings[at].count("planner") for at in (0, 1, 2)] == [1, 0, 1]
+    assert [headings[turn].count("planner") for turn in (0, 1, 2)] == [1, 0, 1]
     assert "worker 1: press" in headings[1] and "red" in headings[1] and "\x1b[2J" not in text
     alone = render_play(["press red"], terminal=terminal)
     assert "planner" not in alone

@@ -90,9 +90,9 @@ def test_build_goes_on_after_a_kill(capsys, library, tmp_path):
     started.wait()
     old_text = trials.read_text().splitlines()
     assert old_text and run(capsys, *argv)[0] == 0
-    after = trials.read_text().splitlines()
-    assert after[: len(old_text) - 1] == old_text[:-1]
-    edits = [json.dumps(json.loads(line)["edit"]) for line in after]
+    lines_after = trials.read_text().splitlines()
+    assert lines_after[: len(old_text) - 1] == old_text[:-1]
+    edits = [json.dumps(json.loads(line)["edit"]) for line in lines_after]
     stored = StoredInstances(output)
     assert len(set(edits)) == len(edits) and sum(map(stored.len, stored.splits)) == 4
 

@@ -53,8 +53,8 @@ def test_no_exploit_wins(capsys, folder, tmp_path):
     assert [row["exploit"] for row in rows[1:]] == [
         "baseline/solution", "baseline/nothing", "exits/exit-at-import", only[0],
     ]  # fmt: skip
-    before = out.stat().st_mtime_ns
-    assert run(capsys, *argv)[0] == 0 and out.stat().st_mtime_ns == before
+    written_at = out.stat().st_mtime_ns
+    assert run(capsys, *argv)[0] == 0 and out.stat().st_mtime_ns == written_at
 
 
 @needs_box
@@ -102,7 +102,7 @@ def test_it_goes_on_after_a_kill(capsys, folder, tmp_path):
     started.wait()
     old_text = out.read_text().splitlines()
     assert len(old_text) > 2 and run(capsys, *argv)[0] in (0, 1)
-    after = out.read_text().splitlines()
-    assert after[: len(old_text) - 1] == old_text[:-1]
-    names = [json.loads(line)["exploit"] for line in after[1:]]
+    lines_after = out.read_text().splitlines()
+    assert lines_after[: len(old_text) - 1] == old_text[:-1]
+    names = [json.loads(line)["exploit"] for line in lines_after[1:]]
     assert len(set(names)) == len(names) == 11

@@ -139,8 +139,8 @@ def play(
 
 def digest(turns: Sequence[Sequence[Turn]]) -> str:
     """Return one hash of observations, rewards and ends; rewards count to the last bit."""
-    plain = [
+    other_turns = [
         [(text, float(reward).hex(), is_done) for text, reward, is_done in episode]
         for episode in turns
     ]
-    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(other_turns).encode()).hexdigest()

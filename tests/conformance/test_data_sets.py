@@ -60,10 +60,10 @@ def test_verl_reads_our_rows(tmp_path: Path, env: str) -> None:
     from verl.utils.dataset.rl_dataset import RLHFDataset, collate_fn
 
     settings = {"cache_dir": str(tmp_path), "max_prompt_length": 8000}
-    read = RLHFDataset(written(tmp_path, env), tokenizer(), OmegaConf.create(settings))
+    dataset = RLHFDataset(written(tmp_path, env), tokenizer(), OmegaConf.create(settings))
     rows = prompt_rows(env, num_tasks=4)
-    assert len(read) == len(rows)
-    batch = collate_fn([read[index] for index in range(len(read))])
+    assert len(dataset) == len(rows)
+    batch = collate_fn([dataset[index] for index in range(len(dataset))])
     assert [*batch["raw_prompt"]] == [row["prompt"] for row in rows]
     assert [*batch["index"]] == [row["extra_info"]["index"] for row in rows]
     for name in ("data_source", "reward_model", "extra_info", "agentgym"):
@@ -79,8 +79,8 @@ def test_verl_scores_our_answers_to_its_rows_and_its_answers_to_ours(tmp_path: P
         truth = row["reward_model"]["ground_truth"]
         assert task.goal == row["extra_info"]["question"]
         answer = task.content["answer"]
-        for given, score in ((answer, 1.0), ("-1", 0.0)):
-            assert default_compute_score("openai/gsm8k", f"#### {given}", truth) == score
+        for correct, score in ((answer, 1.0), ("-1", 0.0)):
+            assert default_compute_score("openai/gsm8k", f"#### {correct}", truth) == score
 
 
 def task_of(row: dict[str, Any], path: Path, **changes: Any) -> Any:
@@ -97,9 +97,9 @@ def test_skyrl_reads_our_rows(tmp_path: Path) -> None:
     pytest.importorskip("skyrl.train.dataset", reason="skyrl is in .ci/peers")
     from skyrl.train.dataset import PromptDataset
 
-    read = PromptDataset(written(tmp_path), tokenizer(), 8000, num_workers=1)
+    dataset = PromptDataset(written(tmp_path), tokenizer(), 8000, num_workers=1)
     rows = prompt_rows("mathpython", num_tasks=4)
-    for item, row in zip(read, rows, strict=True):
+    for item, row in zip(dataset, rows, strict=True):
         prompt, env_class, extras, _ = item
         assert (prompt, env_class) == (row.pop("prompt"), row.pop("env_class"))
         assert extras == row
@@ -108,8 +108,8 @@ def test_skyrl_reads_our_rows(tmp_path: Path) -> None:
 def test_skyrl_gym_plays_what_both_read(tmp_path: Path) -> None:
     skyrl_gym = pytest.importorskip("skyrl_gym", reason="skyrl-gym is in .ci/peers")
     rule = {"method": "rule", "ground_truth": "10"}
-    theirs = {**{k: v for k, v in GSM8K.items() if k != "reward_model"}, "reward_spec": rule}
-    for number, row in enumerate([theirs, *prompt_rows("mathpython", num_tasks=2)]):
+    their_row = {**{k: v for k, v in GSM8K.items() if k != "reward_model"}, "reward_spec": rule}
+    for number, row in enumerate([their_row, *prompt_rows("mathpython", num_tasks=2)]):
         task = task_of(row, tmp_path / f"{number}.parquet")
         assert task.goal == row["extra_info"]["question"]
         for answer, reward in ((task.content["answer"], 1.0), ("-1", 0.0)):
@@ -130,10 +130,10 @@ def test_trl_trains_on_our_rows(tmp_path: Path) -> None:
 
     text_tokenizer = chat_tokenizer("qwen3")
     build_model(text_tokenizer, SIZE).save_pretrained(tmp_path / "model")
-    seen: list[tuple[Any, Any, Any]] = []
+    seen_rows: list[tuple[Any, Any, Any]] = []
 
     def reward(prompts: Any, completions: Any, solution: Any, agentgym: Any, **_: Any) -> Any:
-        seen.extend(zip(prompts, solution, agentgym, strict=True))
+        seen_rows.extend(zip(prompts, solution, agentgym, strict=True))
         return [float(len(completion[0]["content"])) for completion in completions]
 
     data = load_dataset("parquet", data_files=written(tmp_path), cache_dir=str(tmp_path / "c"))
@@ -147,8 +147,8 @@ def test_trl_trains_on_our_rows(tmp_path: Path) -> None:
         train_dataset=data["train"], reward_funcs=reward,
     ).train()  # fmt: skip
     rows = {row["agentgym"]: row for row in prompt_rows("mathpython", num_tasks=4)}
-    assert seen
-    for prompt, solution, reference in seen:
+    assert seen_rows
+    for prompt, solution, reference in seen_rows:
         assert (prompt, solution) == (rows[reference]["prompt"], rows[reference]["solution"])
 
 

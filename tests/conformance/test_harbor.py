@@ -91,8 +91,8 @@ def test_harbor_publishes_our_data_set(tmp_path: Path) -> None:
     from harbor.models.dataset.manifest import DatasetManifest
 
     out = tmp_path / "tasks"
-    few = ("--split", "test", "--num-tasks", "3", "--owner", "me")
-    assert main(["push", "harbor", "swe", str(out), *few]) == 0
+    options = ("--split", "test", "--num-tasks", "3", "--owner", "me")
+    assert main(["push", "harbor", "swe", str(out), *options]) == 0
     next(out.glob("*/tests")).joinpath("x.pyc").touch()  # which Harbor leaves out
     manifest = DatasetManifest.from_toml_file(out / "dataset.toml")
     tasks, data_sets, *_ = _resolve_paths([out])
@@ -128,9 +128,9 @@ async def through_harbor(
     turns = [(first, 0.0, False)]
     for action in actions:
         command, _ = only_command(action)
-        done = await environment.exec(command.text)
-        output = (done.stdout or "").encode()
-        result = ExecResult(done.return_code, output, 0, False, False, 0, 0.0)
+        execution = await environment.exec(command.text)
+        output = (execution.stdout or "").encode()
+        result = ExecResult(execution.return_code, output, 0, False, False, 0, 0.0)
         turns.append((show(result, 120, 8000), 0.0, False))
     turns.append(("[submitted]", reward, True))
     await environment.stop(delete=True)

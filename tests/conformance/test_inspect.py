@@ -143,10 +143,10 @@ def play_episode(env: TextEnv, job: Job, number: int) -> tuple[list[str], Turns]
 
 def scripted(replies: Sequence[str], last: Any = "stop") -> Any:
     """Return a model that says one reply after the other, and why the last one ended."""
-    left = iter(replies)
+    unused_replies = iter(replies)
 
     def reply(*_: Any) -> ModelOutput:
-        text = next(left)
+        text = next(unused_replies)
         reason = last if text == replies[-1] else "stop"
         output = ModelOutput.from_content("mockllm/model", text, stop_reason=reason)
         output.usage = ModelUsage()

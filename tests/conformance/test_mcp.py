@@ -117,10 +117,10 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
         async with connected(url, (env_id,)) as client:
             return await play_episodes(client, expected)
 
-    right = digest([episode.turns for episode in expected])
-    assert digest(asyncio.run(through(""))) == right
+    expected_digest = digest([episode.turns for episode in expected])
+    assert digest(asyncio.run(through(""))) == expected_digest
     with served(env_id) as url:
-        assert digest(asyncio.run(through(url))) == right
+        assert digest(asyncio.run(through(url))) == expected_digest
 
 
 @pytest.mark.slow
@@ -147,8 +147,8 @@ def test_sessions_over_http_do_not_meet() -> None:
         for n in range(3):
             if not turns[-1][2]:
                 colour = ("red", "blue", "green", "gold")[(index + n) % 4]
-                text, reward, ended, cut, _ = env.step(call_text("press", {"colour": colour}))
-                turns.append((text, reward, ended or cut))
+                text, reward, terminated, cut, _ = env.step(call_text("press", {"colour": colour}))
+                turns.append((text, reward, terminated or cut))
         return turns
 
     with served("tests.toy:agentgym-test/Toy-v0") as url:

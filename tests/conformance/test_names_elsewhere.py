@@ -48,9 +48,11 @@ def parameters(*functions: Any) -> set[str]:
 
 def of_trl() -> set[str]:
     trl, peft = import_module("trl"), import_module("peft")
-    known = {f.name for kind in (trl.GRPOConfig, trl.SFTConfig) for f in dataclasses.fields(kind)}
-    known |= {f"LoraConfig.{f.name}" for f in dataclasses.fields(peft.LoraConfig)}
-    return known | parameters(trl.GRPOTrainer) | {*dir(trl)}
+    known_names = {
+        f.name for kind in (trl.GRPOConfig, trl.SFTConfig) for f in dataclasses.fields(kind)
+    }
+    known_names |= {f"LoraConfig.{f.name}" for f in dataclasses.fields(peft.LoraConfig)}
+    return known_names | parameters(trl.GRPOTrainer) | {*dir(trl)}
 
 
 def of_gymnasium() -> set[str]:
@@ -81,10 +83,10 @@ def of_verifiers() -> set[str]:
 
 def of_inspect() -> set[str]:
     inspect_ai = import_module("inspect_ai")
-    known = parameters(inspect_ai.Task, inspect_ai.eval)
+    known_parameters = parameters(inspect_ai.Task, inspect_ai.eval)
     for part in ("agent", "dataset", "log", "model", "scorer", "solver"):
-        known |= {*dir(import_module(f"inspect_ai.{part}"))}
-    return known | {*dir(inspect_ai), *inspect_ai.model.GenerateConfig.model_fields}
+        known_parameters |= {*dir(import_module(f"inspect_ai.{part}"))}
+    return known_parameters | {*dir(inspect_ai), *inspect_ai.model.GenerateConfig.model_fields}
 
 
 PROJECTS: dict[str, tuple[str, Callable[[], set[str]]]] = {
@@ -99,22 +101,22 @@ PROJECTS: dict[str, tuple[str, Callable[[], set[str]]]] = {
 
 @pytest.mark.parametrize("project", PROJECTS)
 def test_every_name_is_the_project_s_own(project: str) -> None:
-    module, known = PROJECTS[project]
+    module, known_names = PROJECTS[project]
     pytest.importorskip(module, reason=f"{module} is in .ci/peers")
     concepts, flags, _ = tables()
-    wanted = names(project, [concepts, flags])
-    assert len(wanted) > 5 and sorted(wanted - known()) == []
+    expected_names = names(project, [concepts, flags])
+    assert len(expected_names) > 5 and sorted(expected_names - known_names()) == []
 
 
 def test_our_flags_and_metrics_exist() -> None:
     flag_names = pytest.importorskip("tests.test_flag_names", reason="the trainer's flags")
     _, flags, metrics = tables()
-    known = {f"--{name}" for name in flag_names.flags_of(flag_names.all_commands())}
-    ours = names("flag", [flags])
-    assert len(ours) > 20 and sorted(ours - known) == []
+    known_names = {f"--{name}" for name in flag_names.flags_of(flag_names.all_commands())}
+    our_names = names("flag", [flags])
+    assert len(our_names) > 20 and sorted(our_names - known_names) == []
     text = "".join(path.read_text("utf-8") for path in (ROOT / "trainers").rglob("*.py"))
-    ours = names("metric", [metrics])
-    assert len(ours) > 5 and [name for name in ours if f'"{name}"' not in text] == []
+    our_names = names("metric", [metrics])
+    assert len(our_names) > 5 and [name for name in our_names if f'"{name}"' not in text] == []
 
 
 @pytest.mark.parametrize("project", ["TRL", "verl"])
@@ -125,5 +127,8 @@ def test_every_metric_is_the_project_s_own(project: str) -> None:
     folder = Path(module.__file__ or "").parent
     text = "".join(path.read_text("utf-8") for path in folder.rglob("*.py"))
     # verl puts the worker before some names when it logs them.
-    wanted = {name.removeprefix("actor/") for name in names(project, [metrics])}
-    assert len(wanted) > 2 and [name for name in wanted if f'{name}"' not in text] == []
+    expected_names = {name.removeprefix("actor/") for name in names(project, [metrics])}
+    assert (
+        len(expected_names) > 2
+        and [name for name in expected_names if f'{name}"' not in text] == []
+    )

@@ -107,14 +107,14 @@ def test_what_is_served_can_be_imported(env_id: str) -> None:
             text, info = local.reset(seed=0, options=dict(options))
             remote_text, remote_info = remote.reset(seed=0, options=dict(options))
             assert (remote_text, remote_info["goal"]) == (text, info["goal"])
-            ended = False
-            while not ended:
+            terminated = False
+            while not terminated:
                 assert set(remote_info["admissible_actions"]) == set(info["admissible_actions"])
                 action = local.oracle_action()
                 assert action is not None
-                text, reward, ended, _, info = local.step(action)
+                text, reward, terminated, _, info = local.step(action)
                 remote_text, remote_reward, over, _, remote_info = remote.step(action)
-                assert (remote_text, remote_reward, over) == (text, reward, ended)
+                assert (remote_text, remote_reward, over) == (text, reward, terminated)
             assert remote_info["success"] == info["success"]
             assert remote_info["score"] == info["score"]
         remote.close()
@@ -252,9 +252,9 @@ def test_the_session_of_a_client_that_was_killed_is_closed() -> None:
         )
         with subprocess.Popen([sys.executable, "-c", code, url], stdout=subprocess.PIPE) as child:
             assert child.stdout is not None and child.stdout.readline() == b"playing\n"
-            before = Noting.closed
+            closed_before = Noting.closed
             child.kill()
-        assert waited(lambda: Noting.closed > before)
+        assert waited(lambda: Noting.closed > closed_before)
         with connect(url) as client:
             assert client.reset(seed=0).done is False
 
@@ -281,8 +281,8 @@ def test_a_server_with_one_session_says_so_to_the_second_client() -> None:
 def test_an_idle_session_is_closed() -> None:
     with served(Noting, idle_timeout=0.1) as url, connect(url) as client:
         client.reset(seed=0)
-        before = Noting.closed
-        assert waited(lambda: Noting.closed > before)
+        closed_before = Noting.closed
+        assert waited(lambda: Noting.closed > closed_before)
         with pytest.raises(RuntimeError, match="expected an open session"):
             client.step({"text": "press red"})
 

@@ -96,13 +96,13 @@ def test_trl(tmp_path: Path) -> None:
 
     functions = [think_format_reward, shouting, correct, length]
     episodes = played(*functions, RewardFunction(length, name="again", plain=True))
-    ours = torch.tensor(
+    our_rewards = torch.tensor(
         [[terms[function.__name__] for function in functions] for terms, _, _ in episodes]
     )
-    theirs = torch.cat([of_trl(functions[:3], True), of_trl(functions[3:], False)], 1)
-    assert torch.equal(ours, theirs)
-    assert all(len(column.unique()) > 1 for column in ours.T)
-    assert [terms["again"] for terms, _, _ in episodes] == ours[:, 3].tolist()
+    their_rewards = torch.cat([of_trl(functions[:3], True), of_trl(functions[3:], False)], 1)
+    assert torch.equal(our_rewards, their_rewards)
+    assert all(len(column.unique()) > 1 for column in our_rewards.T)
+    assert [terms["again"] for terms, _, _ in episodes] == our_rewards[:, 3].tolist()
 
 
 def test_verl() -> None:
@@ -126,7 +126,7 @@ def test_verl() -> None:
     hooks = parse_hooks([f"{name}:name=h{i},data_source={s}" for i, s in enumerate(sources)])
     episodes = played(*hooks)
     manager = NaiveRewardManager(tokenizer, 0, default_compute_score)
-    seen = []
+    seen_rows = []
     for number, source in enumerate(sources):
         for terms, response, task in episodes:
             ids = tokenizer(response or " ")["input_ids"]
@@ -143,10 +143,10 @@ def test_verl() -> None:
             data = DataProto.from_dict(
                 batch, {key: np.array([value], dtype=object) for key, value in rows.items()}
             )
-            theirs = float(manager(data).sum())
-            assert terms[f"h{number}"] == theirs, (source, response)
-            seen.append(theirs)
-    assert {0.0, 1.0, -1.0} <= {*seen}
+            their_reward = float(manager(data).sum())
+            assert terms[f"h{number}"] == their_reward, (source, response)
+            seen_rows.append(their_reward)
+    assert {0.0, 1.0, -1.0} <= {*seen_rows}
 
 
 def test_verl_on_a_search() -> None:
@@ -198,14 +198,14 @@ def test_verifiers(monkeypatch: pytest.MonkeyPatch) -> None:
                 parent=0, message=types.AssistantMessage(content=response), sampled=True
             ),
         ]
-        theirs = trace.Trace(
+        their_trace = trace.Trace(
             task=trace.TraceTask(type="Sums", data=row.data, key=row.key, hash=row.hash),
             agent=trace.AgentInfo(config=vf.AgentConfig()),
             nodes=nodes,
         )
-        asyncio.run(row.score(theirs))
-        assert terms["Sums"] == pytest.approx(theirs.reward, abs=1e-12)
-        assert terms["exact"] == theirs.rewards["exact"].value
+        asyncio.run(row.score(their_trace))
+        assert terms["Sums"] == pytest.approx(their_trace.reward, abs=1e-12)
+        assert terms["exact"] == their_trace.rewards["exact"].value
     assert len({terms["exact"] for terms, _, _ in episodes}) == 2
 
 
@@ -229,5 +229,5 @@ def test_rubrics() -> None:
         state["task"], state["trajectory"] = "math", []
         state["timing"] = vf.types.RolloutTiming() if hasattr(vf.types, "RolloutTiming") else None
         for function in (exact, asks):
-            theirs = asyncio.run(rubric._call_individual_reward_func(function, state))
-            assert terms[function.__name__] == theirs
+            their_reward = asyncio.run(rubric._call_individual_reward_func(function, state))
+            assert terms[function.__name__] == their_reward

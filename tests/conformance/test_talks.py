@@ -35,12 +35,12 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
         with SkyRLEpisode(extras=row) as env:
             opening = env.init([])[0][-1]["content"]
             skyrl.append([(_match_observation(opening, episode.turns[0]), 0.0, False)])
-            for action, right in zip(episode.actions, episode.turns[1:], strict=True):
+            for action, native in zip(episode.actions, episode.turns[1:], strict=True):
                 turn: Any = env.step(action)
-                text = right[0] if turn["done"] else turn["observations"][0]["content"]
-                skyrl[-1].append((_match_observation(text, right), turn["reward"], turn["done"]))
+                text = native[0] if turn["done"] else turn["observations"][0]["content"]
+                skyrl[-1].append((_match_observation(text, native), turn["reward"], turn["done"]))
                 observations, rewards, is_done, _ = envs.step([action])
-                reward = right[1] if rewards[0] == np.float32(right[1]) else float(rewards[0])
+                reward = native[1] if rewards[0] == np.float32(native[1]) else float(rewards[0])
                 verl[-1].append((observations["anchor"][0], reward, bool(is_done[0])))
     right_digest = digest([episode.turns for episode in expected])
     assert digest(skyrl) == right_digest

@@ -53,6 +53,6 @@ def _plain(turn: Turn, right: Turn) -> Turn:
 
 def _summed(turns: tuple[Turn, ...]) -> list[Turn]:
     return [
-        (text, sum(reward for _, reward, _ in turns[: number + 1]), done)
-        for number, (text, _, done) in enumerate(turns)
+        (text, sum(reward for _, reward, _ in turns[: number + 1]), over)
+        for number, (text, _, over) in enumerate(turns)
     ]

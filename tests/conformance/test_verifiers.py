@@ -69,8 +69,8 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
         asyncio.run(AgentGymEnv.run(None, row, SimpleNamespace(player=player)))
         texts = [row.data.prompt, *player.texts]
         turns: list[Turn] = [
-            (right[0] if text.startswith(right[0]) else text, *right[1:])
-            for text, right in zip(texts, episode.turns, strict=False)
+            (turn[0] if text.startswith(turn[0]) else text, *turn[1:])
+            for text, turn in zip(texts, episode.turns, strict=False)
         ]
         # The last observation is told to nobody: the episode is over.
         assert digest([turns]) == digest([episode.turns[:-1]])
@@ -104,9 +104,11 @@ def test_a_pushed_package_is_a_taskset_that_needs_no_agentgym(tmp_path: Path) ->
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(target)]
     subprocess.run([*pip, str(folder)], check=True)
     program = f"import sys; sys.path.insert(0, {str(target)!r})\n{PLAY}"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd="/")
-    assert done.returncode == 0, done.stderr
-    file, env_class, config, rows = json.loads(done.stdout)
+    process = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd="/"
+    )
+    assert process.returncode == 0, process.stderr
+    file, env_class, config, rows = json.loads(process.stdout)
     assert Path(file).is_relative_to(target / "agentgym_textcraft_lookup" / "code")
     assert (env_class, config) == ("AgentGymEnv", "TasksConfig")
     assert [(row["env"], row["kwargs"]) for row in rows] == [

@@ -250,8 +250,10 @@ def defaults(name: str) -> Mapping[str, Any]:
     """Return what holds where an argument is left out."""
     module, _, kind = family(name).entry_point.partition(":")
     maker = getattr(importlib.import_module(module), kind).__init__
-    plain = {key: item.default for key, item in inspect.signature(maker).parameters.items()}
-    return {**plain, "difficulty": DEFAULT} if name == "textworld" else plain
+    plain_defaults = {
+        key: item.default for key, item in inspect.signature(maker).parameters.items()
+    }
+    return {**plain_defaults, "difficulty": DEFAULT} if name == "textworld" else plain_defaults
 
 
 def _configurations() -> Iterator[Configuration]:

@@ -72,18 +72,18 @@ def recorded(env_id: str, choose: Callable[..., str]) -> Recorded:
     """Play with a chooser of actions; what is returned is not to be changed."""
     random.seed(5)
     np.random.seed(5)
-    before = _generators()
+    generators_before = _generators()
     env = gymnasium.make(env_id, **short(env_id)).unwrapped
     assert isinstance(env, TextEnv)
     log = play(env, choose, share(env_id, TURNS))
     env.close()
-    return Recorded(log, _generators() != before)
+    return Recorded(log, _generators() != generators_before)
 
 
 def _generators() -> tuple[Any, ...]:
     """Return the states of the global generators."""
-    name, keys, *rest = np.random.get_state()
-    return random.getstate(), name, np.asarray(keys).tolist(), rest
+    name, keys, *rest_of_state = np.random.get_state()
+    return random.getstate(), name, np.asarray(keys).tolist(), rest_of_state
 
 
 @pytest.fixture(params=IDS)

@@ -199,11 +199,11 @@ def test_any_text_is_a_legal_action(make: Make) -> None:
 
 
 def test_nonsense_is_called_invalid_and_changes_nothing(env: TextEnv) -> None:
-    _, before = env.reset(seed=0)
+    _, observation_before = env.reset(seed=0)
     observation, _, _, _, info = env.step("qqq no such action qqq")
     assert info["action_valid"] is False and observation
-    assert info["state_key"] == before["state_key"]
-    assert info["admissible_actions"] == before["admissible_actions"]
+    assert info["state_key"] == observation_before["state_key"]
+    assert info["admissible_actions"] == observation_before["admissible_actions"]
 
 
 def test_close_twice(make: Make) -> None:
@@ -269,8 +269,8 @@ def test_an_entry_of_info_has_one_type_in_all_turns(make: Make, env_id: str, epi
         info, over, turns = env.reset(seed=episode)[1], False, 0
         while not over:
             by_plan = turns < 6 or episode % 2
-            shown = env.demonstrator_action() if by_plan else None
-            action = admissible_action(rng, env, info) if shown is None else shown
+            shown_action = env.demonstrator_action() if by_plan else None
+            action = admissible_action(rng, env, info) if shown_action is None else shown_action
             for path, name in types_of(info):
                 types[path].add(name)
             _, _, terminated, truncated, info = env.step(action)

@@ -80,8 +80,8 @@ def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
     env = gymnasium.make(family(name).id, **kwargs).unwrapped
     assert isinstance(env, TextEnv)
     count = COUNTS.get(f"{name}-{label}", TASKS)
-    most = LIMITS.get(f"{name}-{label}", MOST) * count
-    yield Trial(env, count, most, blind.choosers(env, demonstrate(env, count)))
+    most_steps = LIMITS.get(f"{name}-{label}", MOST) * count
+    yield Trial(env, count, most_steps, blind.choosers(env, demonstrate(env, count)))
     env.close()
 
 

@@ -92,10 +92,10 @@ def test_the_oracle_solves_what_a_fallible_demonstrator_may_not(configuration):
     """It knows the answers, whoever demonstrates."""
     env = configuration.make(horizon=LONG)
     for info in episodes(configuration, env):
-        ended = False
-        while not ended:
+        over = False
+        while not over:
             _, _, terminated, truncated, info = env.step(str(env.oracle_action()))
-            ended = terminated or truncated
+            over = terminated or truncated
         assert info["success"] and info["score"] == 1.0
     env.close()
 
@@ -128,18 +128,18 @@ TYPED = [
 )
 def test_every_admissible_action_can_be_typed(configuration, grammar):
     """It is understood as itself, and does what the same action does in the native grammar."""
-    env, plain = configuration.make(grammar=grammar), configuration.make()
+    env, plain_env = configuration.make(grammar=grammar), configuration.make()
     for info in islice(episodes(configuration, env), 2):
-        plain.reset(seed=3, options={"task_id": info["task_id"]})
+        plain_env.reset(seed=3, options={"task_id": info["task_id"]})
         for _ in range(SLOW_STATES if configuration.slow else STATES):
-            _are_understood(env, plain, info, SLOW_ACTIONS if configuration.slow else ACTIONS)
+            _are_understood(env, plain_env, info, SLOW_ACTIONS if configuration.slow else ACTIONS)
             action = env.demonstrator_action()
-            plain.step(str(plain.demonstrator_action()))
+            plain_env.step(str(plain_env.demonstrator_action()))
             _, _, terminated, truncated, info = env.step(str(action))
             if terminated or truncated:
                 break
     env.close()
-    plain.close()
+    plain_env.close()
 
 
 def _are_understood(env: TextEnv, plain: TextEnv, info: dict[str, Any], limit: int) -> None:
@@ -163,7 +163,7 @@ def _are_understood(env: TextEnv, plain: TextEnv, info: dict[str, Any], limit: i
 
 @over(PLAYED)
 def test_an_episode_can_be_forked(configuration):
-    env, other = configuration.make(), configuration.make()
+    env, other_env = configuration.make(), configuration.make()
     for info in episodes(configuration, env):
         for _ in range(min(2, info["oracle_turns"] - 1)):
             env.step(str(env.demonstrator_action()))
@@ -172,9 +172,9 @@ def test_an_episode_can_be_forked(configuration):
         expected = [env.step(str(actions[0]))]
         if not (expected[0][2] or expected[0][3]):
             expected.append(env.step(actions[1]))
-        for twin in (other, env):
+        for twin in (other_env, env):
             twin.restore(fork)
             assert twin.demonstrator_action() == actions[0]
             assert [twin.step(str(action)) for action in actions[: len(expected)]] == expected
     env.close()
-    other.close()
+    other_env.close()

@@ -48,15 +48,15 @@ def valid_actions(env_id: str, seed: int, expert: bool) -> list[str]:
     """Play an episode with the demonstrator or with any of the actions on offer."""
     env: Any = gymnasium.make(env_id, **short(env_id)).unwrapped
     info, rng = env.reset(seed=seed)[1], random.Random(seed)
-    taken: list[str] = []
+    actions: list[str] = []
     over = False
-    while not over and len(taken) < share(env_id, TURNS):
-        shown = env.demonstrator_action() if expert else None
-        taken.append(admissible_action(rng, env, info) if shown is None else shown)
-        _, _, terminated, truncated, info = env.step(taken[-1])
+    while not over and len(actions) < share(env_id, TURNS):
+        shown_action = env.demonstrator_action() if expert else None
+        actions.append(admissible_action(rng, env, info) if shown_action is None else shown_action)
+        _, _, terminated, truncated, info = env.step(actions[-1])
         over = terminated or truncated
     env.close()
-    return taken
+    return actions
 
 
 @pytest.fixture
@@ -80,9 +80,11 @@ def test_valid_play_passes_gymnasiums_vector_environments(env_id: str) -> None:
         logs.append([plain(envs.reset(seed=[3, 4]))])
         logs[-1] += [plain(envs.step(actions)) for actions in turns]
         envs.close()
-    ours = TextVectorEnv.make(env_id, 2, autoreset_mode="NextStep", **short(env_id))
-    logs.append([plain(ours.reset(seed=[3, 4])), *(plain(ours.step(turn)) for turn in turns)])
-    ours.close()
+    our_envs = TextVectorEnv.make(env_id, 2, autoreset_mode="NextStep", **short(env_id))
+    logs.append(
+        [plain(our_envs.reset(seed=[3, 4])), *(plain(our_envs.step(turn)) for turn in turns)]
+    )
+    our_envs.close()
     assert logs[0] == logs[1] == logs[2]
 
 

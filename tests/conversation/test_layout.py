@@ -121,11 +121,11 @@ def test_the_first_observation_is_never_left_out_of_a_conversation() -> None:
 
 
 def test_instructions_begin_the_system_message_and_are_no_template() -> None:
-    for layout, rest in ((BARE, ""), (DEFAULT, "\n\nYou act in a text environment")):
+    for layout, instructions in ((BARE, ""), (DEFAULT, "\n\nYou act in a text environment")):
         prompt = Prompt(layout, "act so", instructions="Say {task}.")
         messages = laid_out(prompt, "t", [], SeenTurn("o"))
         assert [message["role"] for message in messages] == ["system", "user"]
-        assert messages[0]["content"].startswith(f"Say {{task}}.{rest}")
+        assert messages[0]["content"].startswith(f"Say {{task}}.{instructions}")
 
 
 def test_the_reason_of_an_invalid_action_is_said_where_the_layout_wants_it() -> None:

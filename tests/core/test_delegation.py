@@ -151,19 +151,19 @@ def test_a_worker_acts_in_the_planners_place_until_it_reports():
     assert (info["agent"], info["agent_task"]) == (PLANNER, info["goal"])
     assert {tool["function"]["name"] for tool in info["tools"]} == {"press", "delegate", "report"}
     assert "delegate" in env.action_prompt()
-    (task_text, info), (after, later), (report_text, last) = walk(
+    (task_text, info), (after_walk, later), (report_text, last) = walk(
         env, "delegate  press the\nfirst ", f"press {buttons[0]}", "report it is pressed"
     )
     assert task_text == f"you are worker 1 . your task: press the first\n\n{opening}"
     assert (info["agent"], info["agent_task"]) == ("worker 1", "press the first")
-    assert later["agent"] == "worker 1" and "reports" not in after
+    assert later["agent"] == "worker 1" and "reports" not in after_walk
     assert report_text == "worker 1 reports: it is pressed"
     assert (last["agent"], last["turn"], last["agent_task"]) == (PLANNER, 3, last_goal(env))
     keys = [turn_info["state_key"] for turn_info in (info, later, last)]
     assert len(set(keys)) == 3  # the same world, read by another agent, is another state
     # The next worker reads what the environment said last, not what the planner read last.
     ((task_text, info),) = walk(env, "delegate go on")
-    assert task_text.endswith(f"\n\n{after}") and info["agent"] == "worker 2"
+    assert task_text.endswith(f"\n\n{after_walk}") and info["agent"] == "worker 2"
     assert walk(env, "press none", "hm", "press red")[-1][0] == "worker 2 ended without a report"
     assert json.loads(json.dumps(dict(info)))["agent"] == "worker 2"
 
@@ -196,12 +196,12 @@ def test_a_fork_goes_on_with_the_same_worker():
     buttons = env.task.content["buttons"]
     walk(env, "delegate both", f"press {buttons[0]}")
     state = pickle.loads(pickle.dumps(env.snapshot()))
-    rest = ["hm", "press red", "delegate more", "report x"]
-    ahead = walk(env, *rest)
+    actions = ["hm", "press red", "delegate more", "report x"]
+    ahead = walk(env, *actions)
     twin = ToyEnv(worker_turns=3)
     twin.reset(options={"split": "valid", "index": 0})
     twin.restore(state)
-    assert [(o, dict(i)) for o, i in walk(twin, *rest)] == [(o, dict(i)) for o, i in ahead]
+    assert [(o, dict(i)) for o, i in walk(twin, *actions)] == [(o, dict(i)) for o, i in ahead]
     with pytest.raises(ConfigurationError, match="made like this"):
         ToyEnv(worker_turns=4).restore(state)
 

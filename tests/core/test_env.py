@@ -447,15 +447,17 @@ def test_hooks_see_the_turn_and_add_their_terms() -> None:
     env = ToyEnv(reward_hooks=[Spy()])
     _, info = env.reset(options={**PRESS_RED, "training_step": 40})
     buttons = info["goal"].removeprefix("press ").split(" then ")
-    wrong = next(colour for colour in COLOURS if colour != buttons[0])
-    steps = [env.step(text) for text in (f"press {wrong}", f"press {wrong}", "nonsense")]
+    wrong_colour = next(colour for colour in COLOURS if colour != buttons[0])
+    steps = [
+        env.step(text) for text in (f"press {wrong_colour}", f"press {wrong_colour}", "nonsense")
+    ]
     rewards = [step[1] for step in steps]
     assert rewards == [0.5, 1.0, 1.5]
     assert steps[1][4]["reward_terms"] == {"task": 0.0, "spy": 1.0}
     first, second, third = spy_of(env).contexts
     assert (first.repeats, second.repeats, third.repeats) == (0, 1, 0)
     assert (first.valid, third.valid) == (True, False)
-    assert first.training_step == 40 and first.action == f"press {wrong}"
+    assert first.training_step == 40 and first.action == f"press {wrong_colour}"
     assert (first.before.turn, first.after.turn) == (0, 1) and second.before == first.after
     assert first.before.state_key == first.after.state_key == info["state_key"]
     assert first.before.oracle_turns == len(buttons) and not first.done
@@ -465,8 +467,8 @@ def test_the_same_action_in_another_state_is_no_repeat() -> None:
     env = ToyEnv(reward_hooks=[Repeat(0.25)])
     _, info = env.reset(options=PRESS_RED)
     buttons = info["goal"].removeprefix("press ").split(" then ")
-    wrong = next(colour for colour in COLOURS if colour not in buttons[:2])
-    actions = (wrong, wrong, buttons[0], wrong, wrong, wrong)
+    wrong_colour = next(colour for colour in COLOURS if colour not in buttons[:2])
+    actions = (wrong_colour, wrong_colour, buttons[0], wrong_colour, wrong_colour, wrong_colour)
     penalties = [env.step(f"press {colour}")[4]["reward_terms"]["repeat"] for colour in actions]
     assert penalties == [0.0, -0.25, 0.0, 0.0, -0.25, -0.25]
 

@@ -132,8 +132,8 @@ def test_closures_are_told_apart() -> None:
         for f in (phi(0.5), phi(0.7), partial(_scaled, scale=0.5), partial(_scaled, scale=0.7))
     ]
     assert len(set(names)) == 4
-    same = fingerprint(ToyEnv, (), {"reward_hooks": [Potential(phi=phi(0.5))]})
-    assert same == names[0]
+    same_print = fingerprint(ToyEnv, (), {"reward_hooks": [Potential(phi=phi(0.5))]})
+    assert same_print == names[0]
 
 
 def _scaled(state: TurnState, scale: float) -> float:
@@ -147,10 +147,10 @@ def test_another_class_or_task_set_is_refused() -> None:
     env = ToyEnv()
     env.reset(options=FIRST)
     state = env.snapshot()
-    other = Other()
-    other.reset(options=FIRST)
+    other_env = Other()
+    other_env.reset(options=FIRST)
     with pytest.raises(ConfigurationError, match="another class"):
-        other.restore(state)
+        other_env.restore(state)
     twin = ToyEnv()
     twin.tasks = TaskList("toy", {"train": []})
     with pytest.raises(TaskNotFound):

@@ -29,6 +29,6 @@ def test_a_guarded_environment_fails_in_one_way_only():
 
 
 def test_a_guarded_environment_is_otherwise_the_same():
-    plain, guarded = ToyEnv(), GuardedEnv(ToyEnv())
-    assert plain.reset(seed=3) == guarded.reset(seed=3)
-    assert plain.step("press red") == guarded.step("press red")
+    plain_env, guarded = ToyEnv(), GuardedEnv(ToyEnv())
+    assert plain_env.reset(seed=3) == guarded.reset(seed=3)
+    assert plain_env.step("press red") == guarded.step("press red")

@@ -96,12 +96,12 @@ def test_an_info_read_late_is_that_of_its_own_turn() -> None:
     """Values are computed from what the turn left behind, not from where the episode is now."""
     late, early = gymnasium.make(TOY_ID), gymnasium.make(TOY_ID)
     infos = [late.reset(seed=3)[1]]
-    read = [early.reset(seed=3)[1].copy()]
+    readings = [early.reset(seed=3)[1].copy()]
     for action in (*[f"press {colour}" for colour in ("red", "blue", "green", "gold")], "nonsense"):
         infos.append(late.step(action)[4])
-        read.append(early.step(action)[4].copy())
+        readings.append(early.step(action)[4].copy())
     late.reset(seed=4)
-    assert infos == read
+    assert infos == readings
     assert len({info["state_key"] for info in infos}) > 1
     assert {type(info["stop_reason"]) for info in infos} == {str}
 

@@ -62,9 +62,14 @@ class Reader:
     weight: float = 1.0
 
     def __call__(self, context: TurnContext) -> float:
-        before, after = context.before, context.after
-        assert before.oracle_turns is not None and after.oracle_turns is not None
-        return before.oracle_turns - after.oracle_turns + after.potential - before.potential
+        before_turn, after_turn = context.before, context.after
+        assert before_turn.oracle_turns is not None and after_turn.oracle_turns is not None
+        return (
+            before_turn.oracle_turns
+            - after_turn.oracle_turns
+            + after_turn.potential
+            - before_turn.potential
+        )
 
     def reset(self) -> None:
         return

@@ -150,11 +150,11 @@ def test_a_fork_goes_on_in_the_same_try_with_the_same_notes():
     env.reset(seed=4)
     walk(env, "note a", "dial 1", "delegate go", "walk")
     state = pickle.loads(pickle.dumps(env.snapshot()))
-    rest = ["dial 2", "recall", "delegate x", "note b", "recall", "report y", "dial 3"]
-    ahead = walk(env, *rest)
+    actions = ["dial 2", "recall", "delegate x", "note b", "recall", "report y", "dial 3"]
+    ahead = walk(env, *actions)
     twin = Safe(tries=3, notes=2, worker_turns=3)
     twin.restore(state)
-    assert [(o, dict(i)) for o, i in walk(twin, *rest)] == [(o, dict(i)) for o, i in ahead]
+    assert [(o, dict(i)) for o, i in walk(twin, *actions)] == [(o, dict(i)) for o, i in ahead]
     assert "planner" in ahead[0][1]["agent"] and ahead[-1][1]["stop_reason"] == "failure"
 
 

@@ -47,9 +47,9 @@ def kept(keep: list[dict[str, Any]], value: Any) -> Any:
 
 
 def test_trl_is_given_messages_and_the_columns_of_the_task() -> None:
-    given: list[dict[str, Any]] = []
-    assert play(kept(given, 2.0)["trl"], "press gold", "press red") == [0.0, 2.0]
-    (call,) = given
+    calls: list[dict[str, Any]] = []
+    assert play(kept(calls, 2.0)["trl"], "press gold", "press red") == [0.0, 2.0]
+    (call,) = calls
     (prompt,), (completion,) = call["prompts"], call["completions"]
     assert [message["role"] for message in prompt] == ["user"] and GOAL in prompt[0]["content"]
     assert [message["role"] for message in completion] == ["assistant", "user", "assistant"]
@@ -59,11 +59,11 @@ def test_trl_is_given_messages_and_the_columns_of_the_task() -> None:
 
 
 def test_verl_is_given_the_whole_text() -> None:
-    given: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
     assert (
-        play(kept(given, {"score": 0.25, "acc": 1})["verl"], "press gold", "press red")[1] == 0.25
+        play(kept(calls, {"score": 0.25, "acc": 1})["verl"], "press gold", "press red")[1] == 0.25
     )
-    (call,) = given
+    (call,) = calls
     assert call["text"].startswith("press gold\n") and call["text"].endswith("\npress red")
     assert call["source"] == "toy" and call["truth"] is None
     assert call["extra"]["buttons"] == ["gold", "red"] and call["extra"]["num_turns"] == 4
@@ -71,12 +71,12 @@ def test_verl_is_given_the_whole_text() -> None:
 
 
 def test_a_turn_can_be_a_completion_by_itself() -> None:
-    given: list[dict[str, Any]] = []
-    assert play(kept(given, 1.0)["trl"], "press gold", "press red", each=True) == [1.0, 1.0]
-    assert [call["completions"][0][0]["content"] for call in given] == ["press gold", "press red"]
-    assert [len(call["prompts"][0]) for call in given] == [1, 3]
-    assert play(kept(given, 1.0)["verl"], "nonsense", "press gold", each=True) == [1.0, 1.0]
-    assert [call["text"] for call in given[2:]] == ["nonsense", "press gold"]
+    calls: list[dict[str, Any]] = []
+    assert play(kept(calls, 1.0)["trl"], "press gold", "press red", each=True) == [1.0, 1.0]
+    assert [call["completions"][0][0]["content"] for call in calls] == ["press gold", "press red"]
+    assert [len(call["prompts"][0]) for call in calls] == [1, 3]
+    assert play(kept(calls, 1.0)["verl"], "nonsense", "press gold", each=True) == [1.0, 1.0]
+    assert [call["text"] for call in calls[2:]] == ["nonsense", "press gold"]
 
 
 def test_a_function_that_takes_texts_gets_them() -> None:
@@ -126,16 +126,16 @@ def test_the_right_answer_has_the_name_that_the_function_asks_for() -> None:
             action = env.unwrapped.oracle_action() if right else "answer[none]"
             terms = env.step(action)[4]["reward_terms"]
             assert terms["accuracy"] == terms["verl"] == float(right)
-    given: list[dict[str, Any]] = []
-    with make("search", horizon=1, reward_hooks=[kept(given, 0.0)["verl"]]) as env:
+    calls: list[dict[str, Any]] = []
+    with make("search", horizon=1, reward_hooks=[kept(calls, 0.0)["verl"]]) as env:
         env.reset(seed=0)
         env.step("<answer>x</answer>")
-        assert given[0]["truth"] == {"target": env.unwrapped.task.content["answers"]}
+        assert calls[0]["truth"] == {"target": env.unwrapped.task.content["answers"]}
 
 
 def test_a_fork_continues_with_the_conversation_so_far() -> None:
-    given: list[dict[str, Any]] = []
-    make_function = kept(given, 1.0)["trl"]
+    calls: list[dict[str, Any]] = []
+    make_function = kept(calls, 1.0)["trl"]
     with make(TOY_ID, reward_hooks=[make_function]) as env:
         env.reset(options={"task_id": "toy/gold-red"})
         env.step("press gold")
@@ -146,8 +146,8 @@ def test_a_fork_continues_with_the_conversation_so_far() -> None:
         env.reset(options={"task_id": "toy/gold-red"})
         env.step("press gold")
         env.step("press red")
-    assert len(given) == 3
-    assert given[0]["completions"] == given[1]["completions"] == given[2]["completions"]
+    assert len(calls) == 3
+    assert calls[0]["completions"] == calls[1]["completions"] == calls[2]["completions"]
 
 
 @pytest.mark.parametrize(

@@ -222,10 +222,10 @@ def test_numbered_tasks_are_found_where_they_stand(kind: type[Sums], ordered: bo
 
 
 def test_an_order_moves_tasks_and_leaves_their_ids() -> None:
-    plain, ordered = Sums(), Sums(ordered=True)
+    plain_order, ordered = Sums(), Sums(ordered=True)
     lengths = [task.content["terms"][1] for task in ordered.iterate("train")]
     assert lengths == sorted(lengths)
-    for task in plain.iterate("train"):
+    for task in plain_order.iterate("train"):
         moved = ordered.find(task.id)
         assert (moved.goal, moved.content) == (task.goal, task.content)
     assert ordered.task("train", 1).id == "sums/train/13"

@@ -53,11 +53,13 @@ def test_it_takes_the_direct_expert_s_way_in_some_tasks_with_checks(name: str) -
     direct, hesitant = (make(name, e, horizon=60) for e in (FAMILIES[name][0], "hesitant"))
     kinds = set()
     for index in range(TASKS):
-        plain, _ = play_expert(direct, index)
+        plain_expert, _ = play_expert(direct, index)
         actions, info = play_expert(hesitant, index)
         assert info["success"] and info["score"] == 1.0
         kinds.add(hesitates(info["task_id"]))
-        assert actions == (list(with_checks(plain)) if hesitates(info["task_id"]) else plain)
+        assert actions == (
+            list(with_checks(plain_expert)) if hesitates(info["task_id"]) else plain_expert
+        )
     assert kinds == {True, False}
 
 
@@ -97,12 +99,12 @@ def test_a_snapshot_restores_it_in_the_middle_of_its_habit(name: str) -> None:
         env.reset(seed=0, options={"split": "test", "index": index})
         for _ in range(3):
             env.step(str(env.demonstrator_action()))
-        state, rest = env.snapshot(), list[str]()
+        state, actions = env.snapshot(), list[str]()
         for _ in range(2):
-            rest.append(str(env.demonstrator_action()))
-            env.step(rest[-1])
+            actions.append(str(env.demonstrator_action()))
+            env.step(actions[-1])
         env.restore(state)
-        assert [str(env.demonstrator_action())] == rest[:1]
+        assert [str(env.demonstrator_action())] == actions[:1]
 
 
 def _id(env: TextEnv, index: int) -> str:

@@ -84,9 +84,9 @@ def test_what_several_agents_said_is_no_conversation(tmp_path: Path) -> None:
 def test_files_of_others_are_read_and_shown(capsys: Any, tmp_path: Path) -> None:
     file = tmp_path / "webshop_train.json"
     file.write_text(json.dumps([OTHERS, {**OTHERS, "item_id": "sqlgym_1"}]))
-    episode, other = read_any(file)
+    episode, other_format = read_any(file)
     assert (episode.env_id, episode.task_id) == ("agentgym/WebShop-v0", "webshop_6")
-    assert other.env_id == "sqlgym" and episode.split == "train"
+    assert other_format.env_id == "sqlgym" and episode.split == "train"
     assert episode.start.observation == "Find me shorts [SEP] Search"
     assert [turn.executed for turn in episode.turns] == ["search[shorts]", "click[Buy Now]"]
     assert [turn.after.observation for turn in episode.turns] == ["Page 1", ""]

@@ -76,15 +76,18 @@ def test_token_ids_and_log_probabilities_are_metrics(episodes: list[Episode]) ->
     for episode in map(sampled, episodes):
         document = json.loads(json.dumps(to_atif(episode)))
         assert from_atif(document) == sound(episode)
-        read: list[list[int]] = []
+        token_ids: list[list[int]] = []
         for number, step in enumerate(document["steps"][1:]):
             metrics = step["metrics"]
-            read.append(metrics["prompt_token_ids"])
+            token_ids.append(metrics["prompt_token_ids"])
             assert metrics["completion_token_ids"] == [100 + number, 7]
             assert metrics["logprobs"] == [-0.5, -0.25]
-        assert read[:3] == [[0, 1, 2], [0, 1, 2, 100, 7, 0, 1, 2, 3], [0, 1, 2, 3, 4]][: len(read)]
+        assert (
+            token_ids[:3]
+            == [[0, 1, 2], [0, 1, 2, 100, 7, 0, 1, 2, 3], [0, 1, 2, 3, 4]][: len(token_ids)]
+        )
         assert "tokens" not in document["extra"]["agentgym"]["extra"]
-    assert len(read) > 2
+    assert len(token_ids) > 2
     short = replace(episodes[0], extra={"tokens": sampled(episodes[0]).extra["tokens"][1:]})
     with pytest.raises(DataError, match=r"expected the tokens of each of \d+ turns"):
         to_atif(short)
@@ -102,10 +105,12 @@ def test_harbors_own_validator_accepts_them(tmp_path: Path, episodes: list[Episo
         path.write_text(json.dumps(to_atif(episode)))
         validator = TrajectoryValidator()
         assert validator.validate(path), validator.get_errors()
-        read = Trajectory.model_validate_json(path.read_text())
-        assert read.schema_version == "ATIF-v1.8"
-        assert from_atif(read.to_json_dict()) == sound(episode)
-        for step, tokens in zip(read.steps[1:], episode.extra.get("tokens", ()), strict=False):
+        trajectory = Trajectory.model_validate_json(path.read_text())
+        assert trajectory.schema_version == "ATIF-v1.8"
+        assert from_atif(trajectory.to_json_dict()) == sound(episode)
+        for step, tokens in zip(
+            trajectory.steps[1:], episode.extra.get("tokens", ()), strict=False
+        ):
             assert step.metrics is not None
             assert step.metrics.completion_token_ids == tokens["ids"]
             assert step.metrics.logprobs == tokens["logprobs"]

@@ -221,11 +221,11 @@ def said(row: Any) -> list[str]:
     """Return what the assistant says in a conversation, as `MARKED` writes it."""
     messages = [message for message in row["messages"] if message["role"] == "assistant"]
     calls = [[call["function"] for call in message.get("tool_calls", [])] for message in messages]
-    written = [
+    texts = [
         "".join(f"{call['name']} {json.dumps(call['arguments'])}" for call in of_turn)
         for of_turn in calls
     ]
-    return [f"{m['content']}{w}<|end|>" for m, w in zip(messages, written, strict=True)]
+    return [f"{m['content']}{w}<|end|>" for m, w in zip(messages, texts, strict=True)]
 
 
 @pytest.mark.parametrize("kind", ["slipped", "called"])
@@ -242,9 +242,9 @@ def test_trl_learns_the_assistant_and_nothing_else(
     stored_rows, prepared_rows, tokenizer = prepared(out, assistant_only_loss=True)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(stored_rows) == len(prepared_rows) == 2
-    for row, prepared_row, read in zip(rows, prepared_rows, stored_rows, strict=True):
-        stripped = [{k: v for k, v in m.items() if v is not None} for m in read["messages"]]
-        assert stripped == row["messages"] and (read.get("tools") or None) == row.get("tools")
+    for row, prepared_row, stored_row in zip(rows, prepared_rows, stored_rows, strict=True):
+        stripped = [{k: v for k, v in m.items() if v is not None} for m in stored_row["messages"]]
+        assert stripped == row["messages"] and (stored_row.get("tools") or None) == row.get("tools")
         expected = [
             token
             for text in said(row)
@@ -284,11 +284,11 @@ def test_no_call_gets_the_arguments_of_another_by_way_of_datasets(tmp_path: Path
     import datasets
 
     stored_rows.map(lambda row: {"size": len(row["messages"])}).to_parquet(tmp_path / "sft.parquet")
-    again = datasets.load_dataset(
+    loaded = datasets.load_dataset(
         "parquet", data_files=str(tmp_path / "sft.parquet"), split="train",
         cache_dir=str(tmp_path / "cache"),
     )  # fmt: skip
-    assert [row["messages"] for row in again] == [row["messages"] for row in rows]
+    assert [row["messages"] for row in loaded] == [row["messages"] for row in rows]
 
 
 def test_trl_learns_the_completion_of_a_turn_with_any_template(

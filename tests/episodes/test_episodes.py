@@ -326,18 +326,18 @@ HOOKS = [Progressive(0.3), Potential(0.9), InvalidAction(0.2), TurnCost(0.01), R
 )
 def test_rescoring_needs_no_model(tmp_path_factory, seed, actions):
     path = tmp_path_factory.mktemp("episodes") / "e.jsonl"
-    plain = record(path, seed=seed, actions=actions, options={"training_step": 3})
+    plain_record = record(path, seed=seed, actions=actions, options={"training_step": 3})
     shaped = record(
         path, seed=seed, actions=actions, options={"training_step": 3}, reward_hooks=HOOKS
     )
     wrapped = Recorder(ShapedReward(gymnasium.make(TOY_ID), HOOKS), path)
     play(wrapped, seed, list(actions), training_step=3)
     expected = [turn.reward_terms for turn in shaped.turns]
-    assert rescore(plain, HOOKS) == expected
-    assert rescore(plain, HOOKS, gymnasium.make(TOY_ID)) == expected
+    assert rescore(plain_record, HOOKS) == expected
+    assert rescore(plain_record, HOOKS, gymnasium.make(TOY_ID)) == expected
     assert rescore(shaped, HOOKS) == expected
     assert wrapped.last is not None and rescore(wrapped.last, HOOKS) == expected
-    assert rescore(shaped, []) == [turn.reward_terms for turn in plain.turns]
+    assert rescore(shaped, []) == [turn.reward_terms for turn in plain_record.turns]
 
 
 def test_rescoring_plays_again_for_hooks_that_need_details(tmp_path):
@@ -494,22 +494,22 @@ def test_an_episode_that_could_not_begin_is_recorded_as_such(tmp_path):
 @pytest.mark.parametrize("seed", [3, None])
 def test_facts_are_all_that_a_record_needs_beyond_the_info(tmp_path, seed):
     """An episode of a slot, with nothing at hand but what it returned, is that of a recorder."""
-    plain = Recorder(gymnasium.make(TOY_ID), tmp_path / "e.jsonl")
+    plain_recorder = Recorder(gymnasium.make(TOY_ID), tmp_path / "e.jsonl")
     slots = TextVectorEnv([lambda: RecordFacts(gymnasium.make(TOY_ID))])
-    for env in (plain, slots):  # a generator that has been used
+    for env in (plain_recorder, slots):  # a generator that has been used
         env.reset(seed=5)
         env.reset()
     _, started = slots.reset_slots([0], [seed])[0]
-    plain.reset(seed=seed)
+    plain_recorder.reset(seed=seed)
     answers = [slots.step_slots([0], [action])[0] for action in ["press red", "jump"] * 4]
-    play_on = [plain.step(action) for action in ["press red", "jump"] * 4]
+    play_on = [plain_recorder.step(action) for action in ["press red", "jump"] * 4]
     assert [turn[:4] for turn in answers] == [turn[:4] for turn in play_on]
-    assert plain.last is not None
+    assert plain_recorder.last is not None
     rng = started["record"].get("rng")
-    assert (None if rng is None else json.loads(rng)) == plain.last.rng
-    assert started["record"]["potential"] == plain.last.start.potential
-    assert started["record"]["rng_key"] == plain.last.rng_key
-    for turn, answer in zip(plain.last.turns, answers, strict=True):
+    assert (None if rng is None else json.loads(rng)) == plain_recorder.last.rng
+    assert started["record"]["potential"] == plain_recorder.last.start.potential
+    assert started["record"]["rng_key"] == plain_recorder.last.rng_key
+    for turn, answer in zip(plain_recorder.last.turns, answers, strict=True):
         facts = answer[4]["record"]
         assert (turn.executed, turn.after.potential) == (facts["executed"], facts["potential"])
         assert turn.reason == facts["reason"]

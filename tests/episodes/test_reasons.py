@@ -69,8 +69,8 @@ def test_replay_compares_reasons_where_the_record_has_them() -> None:
         "agentgym/WebShop-v0", "nonsense", "search[shoes]", observation_mode="text"
     )
     first, *later = episode.turns
-    other = replace(episode, turns=(replace(first, reason="because"), *later))
-    assert replay(other).difference.startswith("turn 1: reason differs at character 0")
+    other_episode = replace(episode, turns=(replace(first, reason="because"), *later))
+    assert replay(other_episode).difference.startswith("turn 1: reason differs at character 0")
     unsaid = replace(episode, turns=(replace(first, reason=None), *later))
     assert replay(unsaid).equal
 

@@ -120,8 +120,8 @@ def unnoticed(
         if brief and place[0] == "turns" and place[1:2] > (0,):
             continue
         for change in edits(value)[: 1 if brief else None]:
-            same = place[-1] == "action" and read_alike(env, value, change)
-            if same or json.dumps(change) == json.dumps(value):
+            is_same = place[-1] == "action" and read_alike(env, value, change)
+            if is_same or json.dumps(change) == json.dumps(value):
                 continue
             replay_env = None if place[0] in INPUTS + SEEDS else env
             report = outcome(edited(record, place, change), replay_env)

@@ -59,8 +59,8 @@ def test_an_evaluation_sends_its_episodes(
     assert run(capsys, "eval", f"tests.toy:{TOY_ID}", *flags)[0] == 0
     assert not collector.bodies
     out = tmp_path / "out"
-    where = ("--otel", "--out", str(out))
-    assert run(capsys, "eval", f"tests.toy:{TOY_ID}", *flags, *where)[0] == 0
+    otel_flags = ("--otel", "--out", str(out))
+    assert run(capsys, "eval", f"tests.toy:{TOY_ID}", *flags, *otel_flags)[0] == 0
     records = [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
     spans = collector.spans
     roots = {span["attributes"]["agentgym.task_id"]: span
@@ -98,12 +98,12 @@ def test_what_a_model_wrote_is_a_chat(collector: Collector) -> None:
     play()
     spans = collector.spans
     [root] = (span for span in spans if "parentSpanId" not in span)
-    chat, tool, *rest = children(spans, root)
+    chat, tool, *other_children = children(spans, root)
     assert (chat["name"], chat["kind"], tool["name"]) == (
         "chat me", "SPAN_KIND_CLIENT", "execute_tool act"
     )  # fmt: skip
     assert chat["endTimeUnixNano"] == tool["startTimeUnixNano"]
-    assert {span["name"] for span in rest} == {"execute_tool act"}
+    assert {span["name"] for span in other_children} == {"execute_tool act"}
     attributes = chat["attributes"]
     usage = [attributes[f"gen_ai.usage.{name}"] for name in (
         "input_tokens", "output_tokens", "cache_read.input_tokens"
@@ -142,8 +142,8 @@ def test_the_names_are_those_of_the_conventions(collector: Collector) -> None:
     official = {value for value in vars(conventions).values() if isinstance(value, str)}
     assert {name for name in names if name.startswith("gen_ai.")} <= official
     operations = {span["attributes"]["gen_ai.operation.name"] for span in collector.spans}
-    known = {member.value for member in conventions.GenAiOperationNameValues}
-    assert operations == {"invoke_agent", "chat", "execute_tool"} and operations <= known
+    known_names = {member.value for member in conventions.GenAiOperationNameValues}
+    assert operations == {"invoke_agent", "chat", "execute_tool"} and operations <= known_names
 
 
 def test_without_tracing_nothing_is_imported() -> None:
@@ -159,8 +159,11 @@ def test_without_tracing_nothing_is_imported() -> None:
 def test_phoenix_shows_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Its server takes the spans, and shows agents, models and tools with their texts."""
     pytest.importorskip("phoenix.server", reason="phoenix is in .ci/peers")
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("", 0)) as other:
-        ports = [server.getsockname()[1] for server in (one, other)]
+    with (
+        socket.create_server(("127.0.0.1", 0)) as first_socket,
+        socket.create_server(("", 0)) as other_socket,
+    ):
+        ports = [server.getsockname()[1] for server in (first_socket, other_socket)]
     address = f"http://127.0.0.1:{ports[0]}"
     monkeypatch.setenv(ENDPOINT, address)
     variables = {
@@ -183,11 +186,11 @@ def test_phoenix_shows_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     kinds = [span["span_kind"] for span in spans]
     assert sorted(kinds) == ["AGENT", "LLM", *["TOOL"] * len(episode.turns)]
     [model] = (span["attributes"] for span in spans if span["span_kind"] == "LLM")
-    said = model["llm.output_messages.0.message.content"]
-    assert said == "<think>hm</think>press red"
+    reply = model["llm.output_messages.0.message.content"]
+    assert reply == "<think>hm</think>press red"
     assert model["llm.token_count.prompt"] == 11 and model["llm.token_count.completion"] == 7
-    shown = {span["attributes"]["output.value"] for span in spans if span["span_kind"] == "TOOL"}
-    assert shown == {turn.after.observation for turn in episode.turns}
+    outputs = {span["attributes"]["output.value"] for span in spans if span["span_kind"] == "TOOL"}
+    assert outputs == {turn.after.observation for turn in episode.turns}
 
 
 def _fetch(url: str, until: bytes = b"") -> bytes:

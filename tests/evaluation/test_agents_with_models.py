@@ -21,8 +21,8 @@ def solve(session: Session) -> None:
     """Press what the observation names, and remember where the model would have been."""
     TOLD.append((session.base_url, session.api_key, session.model))
     while not session.over:
-        _, _, after = session.observation.rpartition("next is ")
-        session.call("press", {"colour": next(c for c in COLOURS if after.startswith(c))})
+        _, _, colour = session.observation.rpartition("next is ")
+        session.call("press", {"colour": next(c for c in COLOURS if colour.startswith(c))})
 
 
 def test_an_agent_is_told_which_model_it_plays_with(
@@ -39,12 +39,12 @@ def test_an_agent_is_told_which_model_it_plays_with(
     assert report.success == 1.0 and report.policy_facts["model"] == "m-1"
     text = (out / "report.json").read_text() + (out / "episodes.jsonl").read_text()
     assert "sk-mine" not in text and "pass@" not in text
-    for wrong, message in (
+    for bad_argument, message in (
         (flags, "expected --model"),
         ([*flags[:-1], f"{HERE}:Session", "--model", "m"], "expected"),
         (["--policy", "random", "--agent", f"{HERE}:solve"], "agent"),
     ):
-        assert main(["eval", TOY_ID, *wrong, "--num-tasks", "1"]) == 2
+        assert main(["eval", TOY_ID, *bad_argument, "--num-tasks", "1"]) == 2
         assert message in " ".join(capsys.readouterr().err.split())
 
 

@@ -78,8 +78,8 @@ def test_an_agent_that_holds_the_loop_keeps_no_other_from_playing() -> None:
     blocked = threading.Thread(target=lambda: first.run_episode(hold()))
     blocked.start()
     assert hold_begun.wait(30)
-    other = shared_event_loop()
-    assert other is not first and other.run_episode(name()) == "agentgym-event-loop"
+    other_loop = shared_event_loop()
+    assert other_loop is not first and other_loop.run_episode(name()) == "agentgym-event-loop"
     go_on.set()
     blocked.join(30)
     while not first.answers():
@@ -89,11 +89,11 @@ def test_an_agent_that_holds_the_loop_keeps_no_other_from_playing() -> None:
 
 def test_tasks_of_other_episodes_go_on() -> None:
     loop = shared_event_loop()
-    begun, end = threading.Event(), threading.Event()
+    started, end = threading.Event(), threading.Event()
 
     async def wait_long() -> str:
         task = asyncio.create_task(asyncio.sleep(0, "done"))
-        begun.set()
+        started.set()
         while not end.is_set():
             await asyncio.sleep(0.01)
         return await task
@@ -102,12 +102,12 @@ def test_tasks_of_other_episodes_go_on() -> None:
         asyncio.create_task(asyncio.sleep(600))  # noqa: RUF006
 
     results: list[str] = []
-    other = threading.Thread(target=lambda: results.append(loop.run_episode(wait_long())))
-    other.start()
-    assert begun.wait(30)
+    other_thread = threading.Thread(target=lambda: results.append(loop.run_episode(wait_long())))
+    other_thread.start()
+    assert started.wait(30)
     loop.run_episode(leave_one())
     end.set()
-    other.join(30)
+    other_thread.join(30)
     assert results == ["done"]
 
 

@@ -174,8 +174,8 @@ def test_nothing_hides_what_is_broken(tmp_path: Path) -> None:
     assert [*data].index("success_lower_bound") < [*data].index("success")
     assert data["headline"]["at_least"] and data["headline"]["success"] == pytest.approx(bound)
     assert data["headline"]["score"] == data["score_lower_bound"] == pytest.approx(bound)
-    other = evaluate("oracle", RAISING_ID, num_tasks=20, env_kwargs={"where": ""})
-    comparison = compare(report, other)
+    plain_report = evaluate("oracle", RAISING_ID, num_tasks=20, env_kwargs={"where": ""})
+    comparison = compare(report, plain_report)
     assert comparison.success.value == 0.0 and comparison.all_counted is not None
     assert comparison.all_counted.success.value == pytest.approx(bound - 1)
     assert "broken" in printed(comparison) and "incomplete" in printed(comparison)

@@ -39,8 +39,8 @@ def test_a_report_has_the_mean_of_the_verdicts(serve: Serve, tmp_path: Path, cap
     server = serve(some)
     assert main(command(server, tmp_path / "a")) == 0
     report = read_report(tmp_path / "a")
-    plain = evaluate("oracle", TOY_ID, num_tasks=6)
-    assert (report.score_mean, report.success) == (plain.score_mean, plain.success)
+    plain_report = evaluate("oracle", TOY_ID, num_tasks=6)
+    assert (report.score_mean, report.success) == (plain_report.score_mean, plain_report.success)
     judge = report.judges["judge"]
     turns = sum(row.turns for row in report.rows)
     assert judge.asked == turns and 0 < judge.missing < judge.calls == len(server.requests)

@@ -97,8 +97,8 @@ def test_seed_and_options_reach_a_class_of_ones_own(env: Any) -> None:
     follower: Any = load_policy(f"{HERE}:Follower", env, seed=5, word="push")()
     assert (follower.given_seed, follower.word) == (5, "push")
     maker: Any = load_policy(f"{HERE}:Knowing", env)
-    other = ToyEnv()
-    assert maker().env is env and maker(other).env is other
+    other_env = ToyEnv()
+    assert maker().env is env and maker(other_env).env is other_env
 
 
 def test_an_agent_is_handed_on_as_an_agent() -> None:

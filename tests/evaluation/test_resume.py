@@ -144,13 +144,13 @@ def test_a_list_of_tasks_begins_with_the_shorter_one(
 def test_another_evaluation_does_not_go_on(
     tmp_path: Path, change: dict[str, Any], words: str
 ) -> None:
-    same: dict[str, Any] = {"policy": Reader(), "env": TOY_ID, "num_tasks": 3, "out": tmp_path}
-    evaluate(**same)
+    settings: dict[str, Any] = {"policy": Reader(), "env": TOY_ID, "num_tasks": 3, "out": tmp_path}
+    evaluate(**settings)
     with pytest.raises(ConfigurationError, match=words):
-        evaluate(**{**same, **change})
+        evaluate(**{**settings, **change})
     (tmp_path / "evaluation.json").unlink()
     with pytest.raises(ConfigurationError, match="holds other files"):
-        evaluate(**same)
+        evaluate(**settings)
 
 
 def test_a_failing_endpoint_costs_its_episodes(tmp_path: Path) -> None:
@@ -168,15 +168,15 @@ def test_a_failing_endpoint_costs_its_episodes(tmp_path: Path) -> None:
 
 
 def test_a_retry_that_is_cut_off_costs_nothing_of_the_report(tmp_path: Path) -> None:
-    same: dict[str, Any] = {"env": TOY_ID, "num_tasks": 6, "out": tmp_path}
-    first = evaluate(Reader(2, 5), **same, scale=True, prices=Prices(1.0, 2.0))
+    settings: dict[str, Any] = {"env": TOY_ID, "num_tasks": 6, "out": tmp_path}
+    first = evaluate(Reader(2, 5), **settings, scale=True, prices=Prices(1.0, 2.0))
     assert first.errors == 2 and first.scale is not None
     with pytest.raises(KeyboardInterrupt):
-        evaluate(Reader(last=1), **same, retry_failed=True)
+        evaluate(Reader(last=1), **settings, retry_failed=True)
     report = read_report(tmp_path)
     assert report == first and report.commit == first.commit and report.versions
     reader = Reader()
-    mended = evaluate(reader, **same, retry_failed=True)
+    mended = evaluate(reader, **settings, retry_failed=True)
     assert reader.begun == 1 and mended.errors == 0
     assert (mended.scale, mended.prices) == (first.scale, first.prices)
 
@@ -384,9 +384,9 @@ def test_a_torn_report_is_made_again_from_the_episodes(tmp_path: Path) -> None:
     report = evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path)
     file = tmp_path / "report.json"
     file.write_text(file.read_text()[:500])
-    for read in (read_report, lambda path: evaluate("oracle", TOY_ID, num_tasks=3, out=path)):
+    for reader in (read_report, lambda path: evaluate("oracle", TOY_ID, num_tasks=3, out=path)):
         with pytest.raises(DataError, match="remove it, and run the same agentgym eval"):
-            read(tmp_path)
+            reader(tmp_path)
     file.unlink()
     assert evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path) == report
 

@@ -55,8 +55,8 @@ def test_examples_are_valid_turns_of_solved_training_tasks(grammar: str) -> None
 
 
 def test_examples_depend_on_the_seed_alone() -> None:
-    first, same_seed, other = (make_shots(ToyEnv(), 2, seed) for seed in (1, 1, 2))
-    assert first == same_seed != other
+    first, same_seed, other_shots = (make_shots(ToyEnv(), 2, seed) for seed in (1, 1, 2))
+    assert first == same_seed != other_shots
     assert make_shots(ToyEnv(), 4, seed=1)[:2] == first, "more examples begin with the fewer"
     assert make_shots(ToyEnv(), 0, seed=1) == ()
 
@@ -85,13 +85,13 @@ def test_examples_that_cannot_be_made_are_refused() -> None:
 
 def test_examples_stand_between_the_opening_and_the_first_observation() -> None:
     [shot] = shots = make_shots(ToyEnv(), 1)
-    plain, prompt = Prompt(DEFAULT, "Press."), Prompt(DEFAULT, "Press.").with_shots(shots)
-    system, *example, now = messages(prompt)
-    assert [system, now] == messages(plain)
+    plain_prompt, prompt = Prompt(DEFAULT, "Press."), Prompt(DEFAULT, "Press.").with_shots(shots)
+    system, *example, opening = messages(prompt)
+    assert [system, opening] == messages(plain_prompt)
     pairs = [(turn.observation, turn.action) for turn in shot.turns]
     assert [message["role"] for message in example] == ["user", "assistant"] * len(pairs)
     assert [message["content"] for message in example] == [text for turn in pairs for text in turn]
-    assert prompt.identity != plain.identity
+    assert prompt.identity != plain_prompt.identity
     assert Layout.from_dict(prompt.layout.to_dict()) == prompt.layout
     assert "shots" not in BARE.to_dict(), "layouts without examples keep their hash"
 
@@ -107,8 +107,8 @@ def test_a_prompt_of_one_message_shows_examples_in_that_form() -> None:
     assert named.layout.kind == "step" and named.layout.lists_actions
     shots = make_shots(ToyEnv(grammar="action_tag"), 1)
     prompt = Prompt(named.layout).with_shots(shots)
-    *example, now = messages(prompt)
-    assert now == messages(Prompt(named.layout))[0]
+    *example, opening = messages(prompt)
+    assert opening == messages(Prompt(named.layout))[0]
     [shot] = shots
     assert shot.turns[0].observation in example[0]["content"]
     assert "press gold" in example[0]["content"], "the admissible actions are listed"
@@ -123,16 +123,16 @@ def test_a_model_at_an_endpoint_reads_the_same_examples_for_every_task(
     server = serve(lambda body, number: completion("press red"))
     policy = ChatPolicy(ChatConfig("m", server.url), "Press.")
     play = {"num_tasks": 3, "horizon": 1, "env_kwargs": {"grammar": grammar}, "seed": 4}
-    plain = evaluate(policy, TOY_ID, **play)
-    before, server.requests = [request["messages"] for request in server.requests], []
+    plain_report = evaluate(policy, TOY_ID, **play)
+    prompts_before, server.requests = [request["messages"] for request in server.requests], []
     report = evaluate(policy, TOY_ID, shots=2, **play)
-    after = [request["messages"] for request in server.requests]
+    prompts_after = [request["messages"] for request in server.requests]
     shots = make_shots(ToyEnv(grammar=grammar), 2, seed=4)
     opening = Prompt(DEFAULT, "Press.").with_shots(shots).opening("")
-    assert [conversation[: len(opening)] for conversation in after] == [opening] * 3
+    assert [conversation[: len(opening)] for conversation in prompts_after] == [opening] * 3
     key = lambda conversation: conversation[-1]["content"]  # noqa: E731
-    assert sorted([*map(key, after)]) == sorted([*map(key, before)])
-    assert report.policy_facts["prompt"] != plain.policy_facts["prompt"]
+    assert sorted([*map(key, prompts_after)]) == sorted([*map(key, prompts_before)])
+    assert report.policy_facts["prompt"] != plain_report.policy_facts["prompt"]
 
 
 def test_examples_for_a_model_with_tools_are_calls(serve: Callable[..., Any]) -> None:

@@ -108,17 +108,17 @@ def _in_thread(function: Callable[[], Any]) -> tuple[threading.Thread, list[Base
 
 
 def test_an_interrupt_ends_the_waits_of_its_owner_alone() -> None:
-    begun = threading.Semaphore(0)
+    started = threading.Semaphore(0)
 
     async def wait() -> None:
-        begun.release()
+        started.release()
         await asyncio.sleep(300)
 
     with closing(EventLoop()) as loop:
         owner, other_owner = object(), object()
         first, failed = _in_thread(lambda: loop.run(wait(), owner))
         second, other_failures = _in_thread(lambda: loop.run(wait(), other_owner))
-        assert begun.acquire(timeout=LIMIT) and begun.acquire(timeout=LIMIT)
+        assert started.acquire(timeout=LIMIT) and started.acquire(timeout=LIMIT)
         loop.interrupt(owner)
         first.join(LIMIT)
         assert isinstance(failed[0], PolicyFailure) and "the wait for it was interrupted" in str(

@@ -16,9 +16,9 @@ __all__ = ["own_env"]  # a fixture
 
 
 def test_each_fault_is_a_finding(own_env: str) -> None:
-    ended = []
-    validation = agentgym.validate(own_env, blind_tasks=0, on_episode=ended.append)
-    assert (validation.passed, validation.n, len(ended)) == (False, 4, 8)
+    ended_tasks = []
+    validation = agentgym.validate(own_env, blind_tasks=0, on_episode=ended_tasks.append)
+    assert (validation.passed, validation.n, len(ended_tasks)) == (False, 4, 8)
     problems = {finding.subject: finding.problem for finding in validation.failing}
     assert problems["own/given"] == "doing nothing solves it"
     assert problems["own/hopeless"] == "the expert's episode ended (turn limit)"

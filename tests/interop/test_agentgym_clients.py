@@ -215,16 +215,18 @@ def test_the_real_shop_is_played_as_its_client_does() -> None:
 def test_session_numbers_cannot_be_guessed() -> None:
     """Numbers near one that a client knows, and those from 0 on, lead nowhere."""
     with served(ToyEnv, "toy") as url:
-        client, other = ObjectClient(url, {"game": None}), ObjectClient(url, {"game": None})
-        text = other.reset(2)
-        assert 0 < client.env_id < 1 << 53 and 0 < other.env_id < 1 << 53
+        client, other_client = ObjectClient(url, {"game": None}), ObjectClient(url, {"game": None})
+        text = other_client.reset(2)
+        assert 0 < client.env_id < 1 << 53 and 0 < other_client.env_id < 1 << 53
         near = (client.env_id + step for step in (-2, -1, 1, 2))
         guesses = {*range(20), *near, client.env_id ^ (1 << 52)}
-        for number in guesses - {client.env_id, other.env_id}:
+        for number in guesses - {client.env_id, other_client.env_id}:
             for call, body in (("step", {"action": "press red"}), ("close", {}), ("reset", {})):
                 with pytest.raises(HTTPError, match="404") as caught:
                     post(url, call, {"id": number, **body})
                 caught.value.close()
-        assert get(url, "observation", f"id={quote(str(other.env_id))}") == {"observation": text}
+        assert get(url, "observation", f"id={quote(str(other_client.env_id))}") == {
+            "observation": text
+        }
         client.close()
-        other.close()
+        other_client.close()

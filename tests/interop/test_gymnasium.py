@@ -36,8 +36,14 @@ class Echo(gymnasium.Env[Any, Any]):
         return f"the word is {self._word}{self._mark}", {}
 
     def step(self, action: Any) -> Any:
-        right = action == self._word
-        return f"you said {action}", np.float32(right), right, action == "cut", {"success": right}
+        is_right = action == self._word
+        return (
+            f"you said {action}",
+            np.float32(is_right),
+            is_right,
+            action == "cut",
+            {"success": is_right},
+        )
 
 
 class Pixels(Echo):

@@ -83,8 +83,8 @@ def test_an_episode_is_equal_to_one_in_the_process(env_id: str) -> None:
         assert answer["observation"] == observation
         assert (answer["reward"], answer["done"]) == (0.0, False)
         assert answer["info"] == as_json(public_info(info))
-        ended = False
-        while not ended:
+        over = False
+        while not over:
             assert ask(url, "observation", env_idx=number) == {"observation": observation}
             offered = ask(url, "available_actions", env_idx=number)["available_actions"]
             assert offered == info["admissible_actions"]
@@ -95,11 +95,11 @@ def test_an_episode_is_equal_to_one_in_the_process(env_id: str) -> None:
             else:
                 action = local.oracle_action() or "nothing"
             observation, reward, terminated, truncated, info = local.step(action)
-            ended = terminated or truncated
+            over = terminated or truncated
             answer = ask(url, "step", env_idx=number, action=action)
             assert answer["observation"] == observation
-            assert (answer["reward"], answer["done"]) == (reward, ended)
-            final = {name: info[name] for name in ("success", "score", "reward_terms") if ended}
+            assert (answer["reward"], answer["done"]) == (reward, over)
+            final = {name: info[name] for name in ("success", "score", "reward_terms") if over}
             assert answer["info"] == as_json({**public_info(info), **final})
         assert refused(url, "step", env_idx=number, action="x")[0] == 409
     local.close()

@@ -54,15 +54,15 @@ def test_conversations_come_back_as_the_episodes(tmp_path: Path, env_id: str, gr
         path = tmp_path / f"{shape}.jsonl"
         export([episode, episode], path, "sft", chats=ChatOptions(shape=shape))  # type: ignore[arg-type]
         assert has_tasks(path)
-        for played in play_rows(path):
-            assert (played.env_id, played.env_kwargs) == (episode.env_id, episode.env_kwargs)
-            assert (played.task_id, played.seed) == (episode.task_id, episode.seed)
-            assert [turn.executed for turn in played.turns] == [
+        for replayed in play_rows(path):
+            assert (replayed.env_id, replayed.env_kwargs) == (episode.env_id, episode.env_kwargs)
+            assert (replayed.task_id, replayed.seed) == (episode.task_id, episode.seed)
+            assert [turn.executed for turn in replayed.turns] == [
                 turn.executed for turn in episode.turns
             ]
-            assert [turn.after for turn in played.turns] == [turn.after for turn in episode.turns]
-            assert (played.reward, played.success) == (episode.reward, True)
-            assert played.stop_reason == episode.stop_reason
+            assert [turn.after for turn in replayed.turns] == [turn.after for turn in episode.turns]
+            assert (replayed.reward, replayed.success) == (episode.reward, True)
+            assert replayed.stop_reason == episode.stop_reason
     assert len(rows_in(tmp_path / "turn.jsonl")) == 2 * len(episode.turns)
     assert len([*play_rows(tmp_path / "turn.jsonl")]) == 2
 
@@ -98,9 +98,9 @@ def test_examples_of_a_prompt_are_no_responses(
 
 def test_the_command_writes_tasks_and_plays_responses(capsys: Any, tmp_path: Path) -> None:
     tasks, episodes = tmp_path / "tasks.jsonl", tmp_path / "episodes.jsonl"
-    where = ("--env-kwargs", "difficulty=easy", "--split", "test", "--seed", "4")
+    options = ("--env-kwargs", "difficulty=easy", "--split", "test", "--seed", "4")
     code, out, _ = run(
-        capsys, "export", "mathpython", str(tasks), "--to", "prompts", "--num-tasks", "3", *where
+        capsys, "export", "mathpython", str(tasks), "--to", "prompts", "--num-tasks", "3", *options
     )
     assert code == 0 and "3 tasks written" in out
     rows = rows_in(tasks)
@@ -108,14 +108,14 @@ def test_the_command_writes_tasks_and_plays_responses(capsys: Any, tmp_path: Pat
     answers = [{**row, "completion": f"answer[{row['solution']}]"} for row in rows]
     responses = write(tmp_path / "responses.jsonl", *answers)
     assert run(capsys, "export", str(responses), str(episodes), "--to", "records")[0] == 0
-    played = [*read_episodes(episodes)]
-    assert [episode.success for episode in played] == [True] * 3
-    assert [episode.split for episode in played] == ["test"] * 3
+    episodes_played = [*read_episodes(episodes)]
+    assert [episode.success for episode in episodes_played] == [True] * 3
+    assert [episode.split for episode in episodes_played] == ["test"] * 3
     # Of recorded episodes, each task once.
-    again = tmp_path / "again.jsonl"
-    append_episode(episodes, played[0])
-    assert run(capsys, "export", str(episodes), str(again), "--to", "prompts")[0] == 0
-    of_episodes = rows_in(again)
+    second_file = tmp_path / "again.jsonl"
+    append_episode(episodes, episodes_played[0])
+    assert run(capsys, "export", str(episodes), str(second_file), "--to", "prompts")[0] == 0
+    of_episodes = rows_in(second_file)
     for row, expected in zip(of_episodes, rows, strict=True):
         assert {**row, COLUMN: ""} == {**expected, COLUMN: ""}
     code, _, err = run(capsys, "export", str(tasks), str(tmp_path / "o"), "--to", "records")

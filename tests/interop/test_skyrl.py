@@ -31,15 +31,15 @@ def test_an_expert_earns_the_same(env_id: str) -> None:
         with SkyRLEpisode(env_config={}, extras=row) as env:
             messages, _ = env.init(row["prompt"])
             assert messages == row["prompt"]
-            done = False
-            while not done:
+            over = False
+            while not over:
                 assert messages[-1]["role"] == "user" and observation in messages[-1]["content"]
                 action = local.oracle_action()
                 observation, reward, terminated, truncated, info = local.step(action)
                 turn = env.step(action)
-                done = turn["done"]
-                assert (turn["reward"], done) == (reward, terminated or truncated)
-                messages = messages if done else turn["observations"]
+                over = turn["done"]
+                assert (turn["reward"], over) == (reward, terminated or truncated)
+                messages = messages if over else turn["observations"]
             assert env.get_metrics() == {
                 "success": 1.0, "score": info["score"], "turns": info["turn"]
             }  # fmt: skip

@@ -44,12 +44,12 @@ def test_an_expert_earns_the_same_through_the_tools(env_id: str) -> None:
     for task_id in tasks.task_ids:
         observation, info = local.reset(options={"task_id": task_id})
         assert observation in env.reset(task_id=task_id, prompt="ignored")
-        earned, ended = 0.0, False
-        while not ended:
+        earned, over = 0.0, False
+        while not over:
             action = local.oracle_action()
             call = json.loads(re.sub("</?tool_call>", "", action))
             observation, reward, terminated, truncated, info = local.step(action)
-            earned, ended = earned + reward, terminated or truncated
+            earned, over = earned + reward, terminated or truncated
             answer = tools[call["name"]](**call["arguments"])
             assert answer.startswith(observation)
         assert env.get_reward() == pytest.approx(earned)
@@ -68,9 +68,9 @@ def test_tools_are_described_as_the_environment_describes_them(env_id: str) -> N
     assert set(functions) == set(expected)
     for name, tool in functions.items():
         assert tool["description"] == expected[name]["description"]
-        parameters, other = tool["parameters"], expected[name]["parameters"]
-        assert set(parameters["properties"]) == set(other.get("properties", {}))
-        assert set(parameters.get("required", ())) == set(other.get("required", ()))
+        parameters, expected_parameters = tool["parameters"], expected[name]["parameters"]
+        assert set(parameters["properties"]) == set(expected_parameters.get("properties", {}))
+        assert set(parameters.get("required", ())) == set(expected_parameters.get("required", ()))
 
 
 def test_a_data_set_names_tasks_and_environments() -> None:

@@ -25,25 +25,27 @@ def test_an_expert_earns_the_same(env_id: str) -> None:
     assert len({*ids}) == 2 and ids == [ids[0]] * members + [ids[-1]] * members
     local: list[Any] = [gymnasium.make(env_id).unwrapped for _ in ids]
     expected = [env.reset(options={"task_id": i})[0] for env, i in zip(local, ids, strict=True)]
-    done = np.zeros(len(ids), bool)
+    is_over = np.zeros(len(ids), bool)
     total: list[list[Any]] = [[] for _ in ids]
     masks: list[list[Any]] = [[] for _ in ids]
-    while not done.all():
+    while not is_over.all():
         assert observations["anchor"] == expected and observations["image"] is None
         for text, observation in zip(observations["text"], expected, strict=True):
             assert observation in text
-        actions = ["" if over else e.oracle_action() for e, over in zip(local, done, strict=True)]
-        before = done
-        observations, rewards, done, infos = envs.step(actions)
+        actions = [
+            "" if over else e.oracle_action() for e, over in zip(local, is_over, strict=True)
+        ]
+        done_before = is_over
+        observations, rewards, is_over, infos = envs.step(actions)
         for k, env in enumerate(local):
             total[k].append(infos[k])
-            masks[k].append({"active_masks": not before[k]})
-            if not before[k]:
+            masks[k].append({"active_masks": not done_before[k]})
+            if not done_before[k]:
                 expected[k], reward, terminated, truncated, info = env.step(actions[k])
-                assert rewards[k] == np.float32(reward) and done[k] == (terminated or truncated)
+                assert rewards[k] == np.float32(reward) and is_over[k] == (terminated or truncated)
                 assert infos[k]["won"] == info["success"] and infos[k]["is_action_valid"]
             else:
-                assert rewards[k] == 0 and done[k]
+                assert rewards[k] == 0 and is_over[k]
     won = envs.success_evaluator(total_infos=total, total_batch_list=masks, batch=None)
     assert won["success_rate"].tolist() == [1.0] * len(ids)
     envs.close()

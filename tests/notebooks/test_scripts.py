@@ -34,8 +34,10 @@ def main_of(name: str) -> Callable[[list[str]], Any]:
 
 def shop(body: dict[str, Any], number: int) -> dict[str, Any]:
     """Search once, then buy whatever is on the page."""
-    began = any(message["role"] == "tool" for message in body["messages"])
-    name, arguments = ("click", {"element": "buy now"}) if began else ("search", {"query": "shoes"})
+    has_answered = any(message["role"] == "tool" for message in body["messages"])
+    name, arguments = (
+        ("click", {"element": "buy now"}) if has_answered else ("search", {"query": "shoes"})
+    )
     call = {"name": name, "arguments": json.dumps(arguments)}
     tools = [{"id": f"call{number}", "type": "function", "function": call}]
     return completion(None, "tool_calls", tool_calls=tools)
@@ -118,8 +120,8 @@ def test_trainings(
 ) -> None:
     monkeypatch.setattr("trainers.multirun.seeds.begin_process", ForkedRun)
     out = tmp_path / "run"
-    left = ["env", "rl__learning_rate", *(() if message else TINY)]
-    small = toy_runs.arguments(out, steps=1, sft__max_steps=5, **dict.fromkeys(left))
+    names = ["env", "rl__learning_rate", *(() if message else TINY)]
+    small = toy_runs.arguments(out, steps=1, sft__max_steps=5, **dict.fromkeys(names))
     small = [flag for flag in small if not flag.startswith("--out=")]
     with drawn(False), remembered():
         assert main_of(script)(["--out", str(out), *flags, *small]) == 0

@@ -59,10 +59,13 @@ def test_new_ones_repeat_themselves_only_when_all_was_typed() -> None:
 
 
 def test_draws_depend_on_seed_and_task_and_not_on_the_order_of_tasks() -> None:
-    policy, other = blind_policy("blind-random-new"), blind_policy("blind-random-new", seed=1)
+    policy, other_policy = (
+        blind_policy("blind-random-new"),
+        blind_policy("blind-random-new", seed=1),
+    )
     first, second = typed(policy, 5), typed(policy, 5, "t/2")
     assert sorted(first) == sorted(OFFERED)
-    assert first != second and first != typed(other, 5)
+    assert first != second and first != typed(other_policy, 5)
     assert (typed(policy, 5, "t/2"), typed(policy, 5)) == (second, first)
 
 

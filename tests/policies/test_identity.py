@@ -87,27 +87,27 @@ def hashes(module: Any) -> dict[str, str]:
     "edited", ["mypack_agents", "mypack_prompts", "mypack_deep_rules", "mypack___init__", "beside"]
 )
 def test_an_edit_of_what_a_policy_is_made_of_is_noticed(load: Any, edited: str) -> None:
-    before = hashes(load())
+    hashes_before = hashes(load())
     name = next(n for n in FILES if n.replace("/", "_").removesuffix(".py") == edited)
-    after = hashes(load(**{edited: FILES[name] + "# edited\n"}))
-    assert all(before[name] != after[name] for name in before)
+    hashes_after = hashes(load(**{edited: FILES[name] + "# edited\n"}))
+    assert all(hashes_before[name] != hashes_after[name] for name in hashes_before)
 
 
 def test_nothing_else_makes_another_policy(load: Any) -> None:
-    before = hashes(load())
-    assert hashes(load(mypack_unused="# edited", elsewhere="# edited")) == before
-    assert hashes(load("another/folder")) == before, "no path counts"
+    hashes_before = hashes(load())
+    assert hashes(load(mypack_unused="# edited", elsewhere="# edited")) == hashes_before
+    assert hashes(load("another/folder")) == hashes_before, "no path counts"
     crlf = {"beside": FILES["beside.py"].replace("\n", "\r\n")}
-    assert hashes(load(**crlf)) == before
+    assert hashes(load(**crlf)) == hashes_before
 
 
 def test_what_is_imported_already_does_not_change_with_its_file(load: Any, tmp_path: Path) -> None:
     module = load()
-    before = hashes(module)
+    hashes_before = hashes(module)
     (tmp_path / "here/mypack/agents.py").write_text("def act(observation, info): raise OSError\n")
-    assert hashes(module) == before
+    assert hashes(module) == hashes_before
     (tmp_path / "here/mypack/agents.py").write_text(FILES["mypack/agents.py"] + "# edited\n")
-    assert hashes(importlib.reload(module)) != before
+    assert hashes(importlib.reload(module)) != hashes_before
 
 
 def test_what_the_suite_has_needs_no_source() -> None:
@@ -213,8 +213,10 @@ def test_constants_that_a_function_holds_count() -> None:
 
         return (act, act_by_default, lambda observation, info: word)
 
-    first, twin, other = make("press red"), make("press red"), make("press blue")
+    first, twin, other_policy = make("press red"), make("press red"), make("press blue")
     first[0]("", {})
     assert [*map(source_sha256, first)] == [*map(source_sha256, twin)], "what it counts is none"
-    assert all(source_sha256(a) != source_sha256(b) for a, b in zip(first, other, strict=True))
+    assert all(
+        source_sha256(a) != source_sha256(b) for a, b in zip(first, other_policy, strict=True)
+    )
     assert source_sha256(lambda o, i: "press red") != source_sha256(lambda o, i: "press blue")

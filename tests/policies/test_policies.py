@@ -23,12 +23,12 @@ def episode(env: gymnasium.Env, policy: Policy, seed: int = 0) -> tuple[list[str
 
 def test_random_draws_admissible_actions_and_leaves_the_global_generator_alone():
     np.random.seed(3)
-    before = np.random.get_state()[1].tolist()
+    generator_before = np.random.get_state()[1].tolist()
     env = gymnasium.make(TOY_ID)
     first, info = episode(env, RandomPolicy(7))
     assert info["action_valid"]
     assert first == episode(env, RandomPolicy(7))[0] != episode(env, RandomPolicy(8))[0]
-    assert np.random.get_state()[1].tolist() == before
+    assert np.random.get_state()[1].tolist() == generator_before
     assert RandomPolicy(fallback="look").act("", {"admissible_actions": []}) == "look"
 
 

@@ -57,9 +57,9 @@ def test_the_same_text_goes_into_every_action_and_the_answer_comes_last(grammar:
     env = gymnasium.make("agentgym/Database-v0", grammar=grammar).unwrapped
     assert isinstance(env, TextEnv)
     actions = typed(Transcriber("transcriber-goal", env), env, split="test", index=3)
-    read = [env.spoken.read(action).native for action in actions]
+    read_actions = [env.spoken.read(action).native for action in actions]
     goal = env.task.goal
-    assert read == [f"sql[{goal}]", f"answer[{goal}]"]
+    assert read_actions == [f"sql[{goal}]", f"answer[{goal}]"]
     with pytest.raises(ConfigurationError, match="transcriber-lines"):
         Transcriber("transcriber-verbs", env)
 

@@ -135,8 +135,10 @@ def test_the_report_names_what_departs(toy: Path) -> None:
     assert report.departures == {"horizon": (6, 9), "split": ("valid", "train")}
     assert "departs: horizon | 9; the protocol has 6" in report.markdown()
     assert evaluate("oracle", TOY_ID, "test", None, protocol=toy).departures == {}
-    other = evaluate("oracle", TOY_ID, protocol=toy, num_tasks=3, env_kwargs={"grammar": "react"})
-    assert other.departures == {"env.grammar": ("xml", "react"), "num_tasks": (160, 3)}
+    other_report = evaluate(
+        "oracle", TOY_ID, protocol=toy, num_tasks=3, env_kwargs={"grammar": "react"}
+    )
+    assert other_report.departures == {"env.grammar": ("xml", "react"), "num_tasks": (160, 3)}
     env = gymnasium.make(TOY_ID)
     one_task = evaluate("oracle", env, protocol=toy, tasks=["toy/red-blue"])
     assert one_task.departures["env.grammar"] == ("xml", "native")
@@ -148,13 +150,13 @@ def test_the_report_names_what_departs(toy: Path) -> None:
 
 
 def test_another_protocol_is_another_evaluation(toy: Path, tmp_path: Path) -> None:
-    plain = evaluate("oracle", TOY_ID, "valid", None, horizon=6, env_kwargs={"grammar": "xml"},
-                     out=tmp_path / "plain")  # fmt: skip
+    plain_report = evaluate("oracle", TOY_ID, "valid", None, horizon=6,
+                            env_kwargs={"grammar": "xml"}, out=tmp_path / "plain")  # fmt: skip
     with pytest.raises(ConfigurationError, match="protocol was None and is 'buttons "):
         evaluate("oracle", TOY_ID, protocol=toy, out=tmp_path / "plain")
     report = evaluate("oracle", TOY_ID, protocol=toy, out=tmp_path / "toy")
-    (before, after) = compare(plain, report).differing["protocol"]
-    assert before is None and after.startswith("buttons ")
+    (old_hash, new_hash) = compare(plain_report, report).differing["protocol"]
+    assert old_hash is None and new_hash.startswith("buttons ")
     toy.write_text(TOY + "# another version\n")
     with pytest.raises(ConfigurationError, match=r"protocol was 'buttons .* and is 'buttons "):
         evaluate("oracle", TOY_ID, protocol=toy, out=tmp_path / "toy")

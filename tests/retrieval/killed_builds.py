@@ -64,15 +64,15 @@ def killed(event: int, folder: str, engine: str, name: str, overwrite: bool) -> 
     """
     child = os.fork()
     if child == 0:
-        left, looked = event, False
+        killed_event, looked = event, False
 
         def count(name: str, arguments: tuple[Any, ...]) -> None:
-            nonlocal left, looked
+            nonlocal killed_event, looked
             if name.startswith(("open", "os.", "shutil.", "mmap.")):
-                before, looked = looked, only_reads(name, arguments)
-                left -= not (before and looked)
-                if left < 0:
-                    left = sys.maxsize  # the kill is an event, too
+                looked_before, looked = looked, only_reads(name, arguments)
+                killed_event -= not (looked_before and looked)
+                if killed_event < 0:
+                    killed_event = sys.maxsize  # the kill is an event, too
                     os.kill(os.getpid(), signal.SIGKILL)
 
         try:

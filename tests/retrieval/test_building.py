@@ -282,10 +282,10 @@ def test_a_build_killed_at_any_moment_leaves_no_half_index(
             complete += 1
             assert opened(folder).search(["number7 text"], 5) == expected
         elif event % 3 == 0:
-            left = any((tmp_path / ".i.building").glob("*"))
+            is_left = any((tmp_path / ".i.building").glob("*"))
             caplog.clear()
             assert build() == 20 and names(tmp_path) == ["i"]
-            assert ("stopped before its end; it starts over" in caplog.text) == left
+            assert ("stopped before its end; it starts over" in caplog.text) == is_left
             assert opened(folder).search(["number7 text"], 5) == expected
         event += 1
     assert event > 10 and complete >= 1 and names(tmp_path) == ["i"]

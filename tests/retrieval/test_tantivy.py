@@ -43,11 +43,11 @@ def retriever(folder: Path) -> Retriever:
 
 
 def test_equal_scores_are_in_the_order_of_the_passages(tmp_path: Path) -> None:
-    same = [Passage(f"{i:03}", "", "red shoe") for i in range(300)]
-    build_index(same, tmp_path / "a", index="tantivy")
+    equal_passages = [Passage(f"{i:03}", "", "red shoe") for i in range(300)]
+    build_index(equal_passages, tmp_path / "a", index="tantivy")
     for k in (1, 3, 70, 299, 300, 500):
         [hits] = open_index(tmp_path / "a").search(["shoe"], k)
-        assert [hit.passage for hit in hits] == same[:k]
+        assert [hit.passage for hit in hits] == equal_passages[:k]
 
 
 def test_no_number_of_hits_is_too_large(retriever: Retriever) -> None:

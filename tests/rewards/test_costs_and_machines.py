@@ -58,8 +58,8 @@ def test_each_cost_counts_what_it_says_and_takes_its_price():
     )  # fmt: skip
     env = ToyEnv(reward_hooks=hooks, horizon=9)
     buttons = episode(env) or env.task.content["buttons"]
-    wrong = next(c for c in ("red", "blue", "green", "gold") if c != buttons[0])
-    infos = episode(env, "press red", f"press {buttons[0]}", f"press {wrong}x", "rm -rf /")
+    wrong_colour = next(c for c in ("red", "blue", "green", "gold") if c != buttons[0])
+    infos = episode(env, "press red", f"press {buttons[0]}", f"press {wrong_colour}x", "rm -rf /")
     amounts = [{name: cost["amount"] for name, cost in info["costs"].items()} for info in infos]
     assert buttons[:2] == ["red", "green"]
     assert [turn["calls"] for turn in amounts] == [1.0, 1.0, 0.0, 0.0]
@@ -142,8 +142,8 @@ def test_a_reward_machine_pays_for_what_is_done_in_order(tmp_path: Path):
     env = ToyEnv(reward_hooks=[hook], horizon=20)
     episode(env)
     first, *_ = env.task.content["buttons"]
-    wrong = next(c for c in ("red", "blue", "green", "gold") if c != first)
-    infos = episode(env, f"press {wrong}", f"press {first}", "hm")
+    wrong_colour = next(c for c in ("red", "blue", "green", "gold") if c != first)
+    infos = episode(env, f"press {wrong_colour}", f"press {first}", "hm")
     assert [info["reward_terms"]["machine"] for info in infos] == [0.0, 0.25, 0.0]
     state = env.snapshot()
     answer, *_, info = env.step(f"press {env.task.content['buttons'][1]}")

@@ -175,14 +175,14 @@ def test_a_fork_goes_on_with_what_was_seen(serve: Serve) -> None:
     play(env, PRESSES[:2])
     state = pickle.loads(pickle.dumps(env.snapshot()))
     env.step("press gold")
-    other = ToyEnv(reward_hooks=[judge(server)])
-    other.restore(state)
-    *_, info = other.step("press gold")
+    other_env = ToyEnv(reward_hooks=[judge(server)])
+    other_env.restore(state)
+    *_, info = other_env.step("press gold")
     assert info["verdicts"]["judge"]["calls"] == 0 and len(server.requests) == 3
 
 
 def test_equal_questions_are_sent_once(serve: Serve) -> None:
-    began = threading.Barrier(4, timeout=20)
+    barrier = threading.Barrier(4, timeout=20)
 
     def slow(body: dict[str, Any], number: int) -> Any:
         time.sleep(0.1)
@@ -193,7 +193,7 @@ def test_equal_questions_are_sent_once(serve: Serve) -> None:
     games: list[Any] = [None] * 4
 
     def run(number: int) -> None:
-        began.wait()
+        barrier.wait()
         games[number] = play(envs[number])
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
@@ -344,8 +344,8 @@ def test_a_record_replays_and_rescores_without_the_judge(serve: Serve, tmp_path:
     (hook,) = hooks_from_json(episode.reward_hooks)
     assert hooks_to_json([hook]) == episode.reward_hooks
     hook.weight = 2.0
-    for how in (None, True):
-        with Rescorer([hook], play=how) as rescorer:
+    for judge_again in (None, True):
+        with Rescorer([hook], play=judge_again) as rescorer:
             rescored = rescorer(episode)
         terms = [turn.reward_terms.get("judge") for turn in rescored.turns]
         assert terms == [1.8, None, 0.2] and replay(rescored).equal

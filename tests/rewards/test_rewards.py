@@ -88,8 +88,8 @@ def test_potential_terms_of_an_episode_sum_to_minus_the_first_potential(phis, ga
     hook = Potential(gamma)
     total = 0.0
     for t in range(len(phis) - 1):
-        done = t == len(phis) - 2
-        total += gamma**t * hook(context(phis[t], phis[t + 1], done=done))
+        is_last = t == len(phis) - 2
+        total += gamma**t * hook(context(phis[t], phis[t + 1], done=is_last))
     assert total == pytest.approx(-phis[0], abs=1e-9)
 
 
@@ -279,10 +279,10 @@ def written_hooks(draw) -> tuple[str, TurnReward]:
     if name == "progressive" and draw(st.booleans()):
         fields["forfeit"] = draw(st.booleans())
     text = name
-    rest = dict(fields)
-    if cls.size in rest and draw(st.booleans()):
-        text += f"={json.dumps(rest.pop(cls.size))}"
-    options = [f"{key}={json.dumps(value)}" for key, value in rest.items()]
+    other_fields = dict(fields)
+    if cls.size in other_fields and draw(st.booleans()):
+        text += f"={json.dumps(other_fields.pop(cls.size))}"
+    options = [f"{key}={json.dumps(value)}" for key, value in other_fields.items()]
     model = {"model": "some/model:7b"} if name.startswith("judge") else {}
     options += [f"{key}={value}" for key, value in model.items()]
     if options:

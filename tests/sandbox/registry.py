@@ -89,8 +89,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/token"):
             self._answer(200, json.dumps({"token": self.server.token}).encode())
         elif self.server.token and authorization != f"Bearer {self.server.token}":
-            where = f'Bearer realm="http://{self.server.address}/token",service="tests"'
-            self._fail(401, "UNAUTHORIZED", "no token", {"WWW-Authenticate": where})
+            challenge = f'Bearer realm="http://{self.server.address}/token",service="tests"'
+            self._fail(401, "UNAUTHORIZED", "no token", {"WWW-Authenticate": challenge})
         elif self.server.elsewhere and "/blobs/" in self.path:
             self._fail(307, "MOVED", "", {"Location": f"{self.server.elsewhere}{self.path}"})
         elif parts == [""]:
@@ -115,13 +115,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _blob(self, data: bytes) -> None:
         """Answer with a blob, or what is left of it; break off once if it shall be."""
         start = int((self.headers.get("Range") or "bytes=0-")[6:-1])
-        cut, rest = self.server.cut, data[start:]
-        if cut and len(rest) > cut:
+        cut, remainder = self.server.cut, data[start:]
+        if cut and len(remainder) > cut:
             self.server.cut = 0
-            self._answer(200, rest, "application/octet-stream", length=cut)
+            self._answer(200, remainder, "application/octet-stream", length=cut)
             self.close_connection = True
             return
-        self._answer(206 if start else 200, rest, "application/octet-stream")
+        self._answer(206 if start else 200, remainder, "application/octet-stream")
 
     def _fail(self, status: int, code: str, text: str, headers: Mapping[str, str] = {}) -> None:
         data = json.dumps({"errors": [{"code": code, "message": text}]}).encode()

@@ -37,8 +37,8 @@ def box(open_box: OpenBox) -> Sandbox:
 
 def ticks(box: Sandbox) -> bool:
     """Return whether the service runs."""
-    before = box.exec("cat ticks; sleep 0.3").text.strip()
-    return before != box.exec("cat ticks").text.strip()
+    text_before = box.exec("cat ticks; sleep 0.3").text.strip()
+    return text_before != box.exec("cat ticks").text.strip()
 
 
 @pytest.mark.parametrize("ending", ["&", "> log 2>&1 &", "& disown; exit 3"])

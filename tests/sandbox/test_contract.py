@@ -188,10 +188,10 @@ def test_changes_hold_what_the_box_made_unreadable(box: Sandbox) -> None:
 
 
 def test_the_tree_itself_stays_as_it_is(box: Sandbox, tree: Path) -> None:
-    before = content(tree)
+    content_before = content(tree)
     box.exec("echo x = 2 > a.py; rm -rf pkg .git; chmod 777 b.py; touch new; rm run.sh")
     box.write("b.py", b"")
-    assert content(tree) == before
+    assert content(tree) == content_before
     assert stat.S_IMODE(os.stat(tree / "b.py").st_mode) != 0o777
     assert os.access(tree / "run.sh", os.X_OK)
 
@@ -224,13 +224,13 @@ def test_a_snapshot_holds_everything_that_was_written(box: Sandbox) -> None:
 
 
 def test_a_snapshot_of_one_box_can_be_restored_in_another(open_box: OpenBox, tree: Path) -> None:
-    first, other = open_box(tree=tree), open_box(tree=tree)
+    first, other_box = open_box(tree=tree), open_box(tree=tree)
     if "snapshot" not in first.capabilities:
         pytest.skip("it takes no snapshots")
     first.exec("echo x = 2 > a.py; rm b.py")
-    other.exec("touch stray")
-    other.restore(first.snapshot())
-    assert other.changes() == {"a.py": b"x = 2\n", "b.py": None}
+    other_box.exec("touch stray")
+    other_box.restore(first.snapshot())
+    assert other_box.changes() == {"a.py": b"x = 2\n", "b.py": None}
 
 
 def test_without_a_tree_the_folder_is_empty(open_box: OpenBox) -> None:
@@ -257,8 +257,8 @@ def test_a_closed_box_says_so_and_can_be_reset(box: Sandbox) -> None:
 
 
 def test_a_context_starts_and_closes(box: Sandbox) -> None:
-    with box as same:
-        assert same is box and same.exec("echo on").text == "on\n"
+    with box as entered:
+        assert entered is box and entered.exec("echo on").text == "on\n"
     with pytest.raises(SandboxDied):
         box.exec("true")
 

@@ -221,26 +221,26 @@ def _bare() -> bytes:
 
 
 def test_nothing_is_left_after_resets_and_the_end(engine: DockerEngine, tree: Path) -> None:
-    before = containers(engine)
+    containers_before = containers(engine)
     with open_sandbox(SandboxConfig(tree=tree), "docker") as box:
         for _ in range(10):
             box.exec("setsid sleep 1000 & echo x > new")
             box.reset()
-        assert len(containers(engine) - before) == 1
-    assert containers(engine) == before
+        assert len(containers(engine) - containers_before) == 1
+    assert containers(engine) == containers_before
 
 
 def test_a_box_that_was_dropped_ends(engine: DockerEngine) -> None:
-    before = containers(engine)
+    containers_before = containers(engine)
     box = open_sandbox(SandboxConfig(), "docker").start()
-    [container] = containers(engine) - before
+    [container] = containers(engine) - containers_before
     engine.api.kill(container)
     with pytest.raises(SandboxDied):
         box.exec("true")
     box.reset()
     assert box.exec("echo on").text == "on\n"
     del box
-    assert eventually(lambda: containers(engine) == before)
+    assert eventually(lambda: containers(engine) == containers_before)
 
 
 OWNER = """

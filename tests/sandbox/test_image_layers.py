@@ -137,11 +137,11 @@ def test_a_header_that_lies_about_its_size_is_refused(
 @pytest.mark.parametrize("spoil", ["flipped", "cut", "zstd", "other layer"])
 def test_bytes_that_are_not_those_of_the_digest_are_refused(tmp_path: Path, spoil: str) -> None:
     data = layer(lambda archive: entry(archive, "f", os.urandom(3000)))
-    other = layer(lambda archive: entry(archive, "f", b"other"))
+    other_blob = layer(lambda archive: entry(archive, "f", b"other"))
     packed = {
         "cut": lambda plain: gzip_of(plain)[:-40],
         "zstd": lambda plain: b"\x28\xb5\x2f\xfd" + plain,
-        "other layer": lambda plain: gzip_of(other),
+        "other layer": lambda plain: gzip_of(other_blob),
         "flipped": gzip_of,
     }[spoil]
     image = write_layout(tmp_path / "layout", [data], packed=packed)

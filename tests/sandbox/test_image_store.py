@@ -78,13 +78,13 @@ def test_a_reference_that_is_no_image_is_refused_by_name(store: ImageStore, tmp_
     (tmp_path / "text").write_text("no archive")
     packed = tmp_path / "saved.tar.gz"
     packed.write_bytes(gzip.compress(write_saved(tmp_path / "s.tar", LAYERS).read_bytes()))
-    other = write_layout(tmp_path / "other", LAYERS, architecture="pdp11")
+    other_layout = write_layout(tmp_path / "other", LAYERS, architecture="pdp11")
     unnamed = write_layout(tmp_path / "unnamed", LAYERS, name="latest")
     short = write_layout(tmp_path / "short", LAYERS, rootfs={"type": "layers", "diff_ids": []})
     for source, words in (
         (tmp_path / "empty", r"an index\.json"), (tmp_path / "missing", "no such file"),
         (tmp_path / "text", "OCI layout or an archive"), (packed, "gunzip"),
-        (other, "linux/pdp11"), (unnamed, "expected a name"), (short, "a digest"),
+        (other_layout, "linux/pdp11"), (unnamed, "expected a name"), (short, "a digest"),
     ):  # fmt: skip
         with pytest.raises(DataError, match=words):
             store.load(source)
@@ -226,21 +226,21 @@ def test_an_image_is_pulled_with_a_token_and_goes_on_where_it_broke_off(
     image = pull(f"{hub.address}/a/b:1", store, watch=lambda *report: reports.append(report))
     assert read(image, "etc/motd") == b"hello"
     assert "bytes=150000-" in {request[2] for request in hub.requests}
-    assert any(label == "download" and done == total for label, done, total in reports)
+    assert any(label == "download" and n_done == total for label, n_done, total in reports)
     assert not list(store.folder.glob("downloads/*/"))
     hub.list_of("a/b:all", {"pdp11": "a/b:1", architecture(): "a/b:1"})
-    before = len(hub.requests)
+    requests_before = len(hub.requests)
     assert pull(f"{hub.address}/a/b:all", store).layers == image.layers
-    layers = [path for path, _, _ in hub.requests[before:] if "/blobs/" in path]
+    layers = [path for path, _, _ in hub.requests[requests_before:] if "/blobs/" in path]
     assert len(layers) == 1  # the config; the layer is here
 
 
 def test_a_token_does_not_go_where_blobs_are_kept(store: ImageStore, hub: Registry) -> None:
-    with registry() as other:
-        other.blobs = hub.blobs
-        hub.token, hub.elsewhere = "secret", f"http://{other.address}"
+    with registry() as other_hub:
+        other_hub.blobs = hub.blobs
+        hub.token, hub.elsewhere = "secret", f"http://{other_hub.address}"
         assert read(pull(f"{hub.address}/a/b:1", store), "etc/motd") == b"hello"
-        assert {authorization for _, authorization, _ in other.requests} == {""}
+        assert {authorization for _, authorization, _ in other_hub.requests} == {""}
 
 
 def test_what_a_registry_refuses_or_changes_is_told(

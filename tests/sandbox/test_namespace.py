@@ -231,15 +231,15 @@ def test_a_fork_server_that_was_killed_is_started_again_and_boxes_go_on() -> Non
         server._process.kill()
         server._process.wait()
         assert first.exec("echo on").text == "on\n"
-        with NamespaceSandbox(SandboxConfig()) as other:
-            assert other.exec("echo on").text == "on\n"
+        with NamespaceSandbox(SandboxConfig()) as other_box:
+            assert other_box.exec("echo on").text == "on\n"
         assert forking._servers[os.getpid()] is not server
 
 
 def test_boxes_share_what_their_processes_load() -> None:
-    with NamespaceSandbox(SandboxConfig()) as first, NamespaceSandbox(SandboxConfig()) as other:
+    with NamespaceSandbox(SandboxConfig()) as first, NamespaceSandbox(SandboxConfig()) as other_box:
         parents = {Path(f"/proc/{box._process.pid}/stat").read_text().split()[3]
-                   for box in (first, other) if box._process is not None}  # fmt: skip
+                   for box in (first, other_box) if box._process is not None}  # fmt: skip
         assert parents == {str(forking._servers[os.getpid()]._process.pid)}
 
 
@@ -429,11 +429,11 @@ def test_a_box_leaves_no_group_behind_even_if_its_owner_is_killed() -> None:
     group.remove()
     assert not group.folder.exists()
     code = "from agentgym.sandbox.namespace.cgroup import MemoryGroup as G; print(G.make(1).folder)"
-    left = Path(subprocess.check_output([sys.executable, "-c", code], text=True).strip())
-    assert left.is_dir()
+    leftover = Path(subprocess.check_output([sys.executable, "-c", code], text=True).strip())
+    assert leftover.is_dir()
     cgroup._parent.cache_clear()
     assert cgroup._parent() == parent
-    assert not left.exists()
+    assert not leftover.exists()
 
 
 def test_every_process_joins_the_group_of_its_box() -> None:
@@ -473,8 +473,8 @@ def test_a_place_that_cannot_be_made_is_told_with_its_reason() -> None:
 
 def probed(monkeypatch: pytest.MonkeyPatch, error_text: str = "", **switches: str) -> str:
     """Probe a machine on which unshare fails and the kernel has these settings."""
-    done = subprocess.CompletedProcess([], 1, "", f"unshare: {error_text}\n")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    process = subprocess.CompletedProcess([], 1, "", f"unshare: {error_text}\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: process)
     monkeypatch.setattr(probe, "_switch", lambda name: switches.get(name.split("/")[1], ""))
     return probe.find_obstacle.__wrapped__()
 

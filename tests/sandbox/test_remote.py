@@ -308,7 +308,7 @@ def test_a_running_command_keeps_its_box() -> None:
 def test_closing_a_busy_box_repeatedly_does_not_stop_others(
     server: tuple[str, LeasedBoxes],
 ) -> None:
-    busy, other = open_remote(server[0]).start(), open_remote(server[0]).start()
+    busy, other_box = open_remote(server[0]).start(), open_remote(server[0]).start()
     path = f"/boxes/{busy._box}/close"
     with ThreadPoolExecutor(20) as threads:
         threads.submit(busy.exec, "wait")
@@ -319,12 +319,12 @@ def test_closing_a_busy_box_repeatedly_does_not_stop_others(
         time.sleep(0.5)  # until all have been heard
         status, _ = post(
             server[0],
-            f"/boxes/{other._box}/read",
+            f"/boxes/{other_box._box}/read",
             encode({"number": 1, "path": "a", "max_bytes": 1}),
         )
         Counting.instances[0].proceed.set()
     assert status == 200
-    other.close()
+    other_box.close()
 
 
 def test_a_fork_leaves_the_box_of_its_parent_alone(box: RemoteSandbox) -> None:
@@ -343,12 +343,12 @@ def test_a_fork_leaves_the_box_of_its_parent_alone(box: RemoteSandbox) -> None:
 
 
 def test_a_fork_may_come_while_leases_are_renewed() -> None:
-    leases, locked, done = Renewals(lambda boxes: None), threading.Event(), threading.Event()
+    leases, locked, released = Renewals(lambda boxes: None), threading.Event(), threading.Event()
 
     def hold() -> None:
         with leases._changed:
             locked.set()
-            done.wait(20)
+            released.wait(20)
 
     thread = threading.Thread(target=hold)
     thread.start()
@@ -359,7 +359,7 @@ def test_a_fork_may_come_while_leases_are_renewed() -> None:
         leases.drop("a")
         os._exit(0)
     status = os.waitpid(child, 0)[1]
-    done.set()
+    released.set()
     thread.join()
     assert status == 0
 

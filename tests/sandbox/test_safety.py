@@ -217,11 +217,11 @@ def test_open_files_are_bounded(open_safe: OpenBox) -> None:
 
 
 def test_a_gigabyte_of_output_costs_neither_side_memory(safe: Sandbox) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     result = safe.exec("head -c 1G /dev/zero", timeout=PATIENT)
     assert result.flooded
     assert len(result.output) < safe.config.limits.kept_output + 100
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory_before < 64 << 10
     assert answers(safe)
 
 
@@ -260,8 +260,8 @@ def test_a_time_out_ends_what_tried_to_get_away(safe: Sandbox, escape: str) -> N
     marker = "98765.4321"
     result = run_out(safe, escape.format(marker))
     assert result.timed_out and result.killed >= 1
-    left = safe.exec(f"cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c '[s]leep {marker}'")
-    assert left.text == "0\n"
+    survivors = safe.exec(f"cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c '[s]leep {marker}'")
+    assert survivors.text == "0\n"
 
 
 def test_a_background_job_that_holds_the_output_does_not_hold_the_turn(safe: Sandbox) -> None:
@@ -472,14 +472,14 @@ def test_process_1_shows_nothing_of_itself(safe: Sandbox) -> None:
 
 def test_two_boxes_do_not_meet(open_safe: OpenBox, tree: Path) -> None:
     limits = SandboxLimits(processes=80)
-    first, other = open_safe(tree=tree, limits=limits), open_safe(tree=tree, limits=limits)
+    first, other_box = open_safe(tree=tree, limits=limits), open_safe(tree=tree, limits=limits)
     first.exec("echo secret > /tmp/meeting; echo secret > meeting; echo secret > /dev/shm/meeting")
-    assert denied(other, "cat /tmp/meeting || cat meeting || cat /dev/shm/meeting")
+    assert denied(other_box, "cat /tmp/meeting || cat meeting || cat /dev/shm/meeting")
     command = "for i in $(seq 60); do sleep 2 & done; ls -d /proc/[0-9]* | wc -l; wait; echo fine"
     texts: list[str] = []
     threads = [
         threading.Thread(target=lambda b=box: texts.append(b.exec(command, timeout=PATIENT).text))
-        for box in (first, other)
+        for box in (first, other_box)
     ]
     for thread in threads:
         thread.start()
@@ -604,8 +604,8 @@ def test_programs_that_change_the_user_do_not(safe: Sandbox) -> None:
     else:
         assert denied(safe, "su nobody -s /bin/sh -c true < /dev/null")
     safe.exec("cp $(command -v id) ./id; chmod 6777 ./id")
-    before, after = safe.exec("id -u; id -g").text, safe.exec("./id -u; ./id -g").text
-    assert before == after
+    ids_before, ids_after = safe.exec("id -u; id -g").text, safe.exec("./id -u; ./id -g").text
+    assert ids_before == ids_after
 
 
 def test_system_calls_that_reach_around_are_denied(safe: Sandbox) -> None:
@@ -667,10 +667,10 @@ def test_the_tree_is_the_same_after_a_hundred_episodes(safe: Sandbox, tree: Path
             if path.is_file()
         ]
 
-    before = state()
+    state_before = state()
     for number in range(100):
         safe.exec(f"echo {number} > a.py; rm -rf pkg .git; chmod 000 b.py; touch n{number}")
         if number % 5 == 4:  # the expensive half of an episode
             safe.reset()
             assert safe.changes() == {}
-    assert state() == before
+    assert state() == state_before

@@ -13,31 +13,31 @@ from tests.sandbox.test_safety import eventually, running
 
 
 @pytest.fixture
-def plain(tree: Path) -> Sandbox:
+def plain_box(tree: Path) -> Sandbox:
     with pytest.warns(RuntimeWarning, match="without any isolation"):
         return open_sandbox(SandboxConfig(tree=tree, trusted=True), "subprocess")
 
 
-def test_its_folders_are_gone_when_it_is_closed(plain: Sandbox) -> None:
-    with plain:
-        folder = Path(plain.exec("pwd").text.strip()).parent
-        assert plain.exec("echo 1 > $TMPDIR/file; ls $TMPDIR").text == "file\n"
+def test_its_folders_are_gone_when_it_is_closed(plain_box: Sandbox) -> None:
+    with plain_box:
+        folder = Path(plain_box.exec("pwd").text.strip()).parent
+        assert plain_box.exec("echo 1 > $TMPDIR/file; ls $TMPDIR").text == "file\n"
         assert folder.is_dir()
     assert not folder.exists()
 
 
 @pytest.mark.slow
-def test_a_command_in_another_session_is_killed_too(plain: Sandbox) -> None:
+def test_a_command_in_another_session_is_killed_too(plain_box: Sandbox) -> None:
     marker = "64208.1357"
-    with plain:
-        result = plain.exec(f"setsid sleep {marker} & sleep {marker}", timeout=2)
+    with plain_box:
+        result = plain_box.exec(f"setsid sleep {marker} & sleep {marker}", timeout=2)
         assert result.timed_out and result.killed >= 1
         assert eventually(lambda: not running(marker))
 
 
-def test_programs_that_change_the_user_do_not(plain: Sandbox) -> None:
-    with plain:
-        assert "NoNewPrivs:\t1" in plain.exec("grep NoNewPrivs /proc/self/status").text
+def test_programs_that_change_the_user_do_not(plain_box: Sandbox) -> None:
+    with plain_box:
+        assert "NoNewPrivs:\t1" in plain_box.exec("grep NoNewPrivs /proc/self/status").text
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded on Linux only")
@@ -51,7 +51,7 @@ def test_what_does_not_fit_into_memory_is_an_error() -> None:
         assert box.exec("echo on").text == "on\n"
 
 
-def test_the_folders_of_a_killed_owner_are_removed_at_the_next_start(plain: Sandbox) -> None:
+def test_the_folders_of_a_killed_owner_are_removed_at_the_next_start(plain_box: Sandbox) -> None:
     code = (
         "import os, signal; from agentgym.sandbox import *\n"
         "box = open_sandbox(SandboxConfig(trusted=True), 'subprocess').start()\n"
@@ -62,7 +62,7 @@ def test_the_folders_of_a_killed_owner_are_removed_at_the_next_start(plain: Sand
     )
     folder = Path(process.stdout.strip()).parent
     assert folder.is_dir()
-    with plain:
+    with plain_box:
         assert not folder.exists()
 
 

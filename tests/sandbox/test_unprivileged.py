@@ -43,13 +43,13 @@ def interpreter(home: str) -> str:
     failure = "none"
     for path in (sys.executable, f"/usr/bin/{VERSION}", f"/usr/local/bin/{VERSION}"):
         try:
-            done = as_nobody([path, "-c", "import agentgym.sandbox, pytest, hypothesis"], home)
+            process = as_nobody([path, "-c", "import agentgym.sandbox, pytest, hypothesis"], home)
         except OSError as error:
             failure = str(error)
             continue
-        if not done.returncode:
+        if not process.returncode:
             return path
-        failure = done.stdout[-500:]
+        failure = process.stdout[-500:]
     reason = f"no {VERSION} with our packages that another user can run: {failure}"
     if "namespace" in REQUIRED:
         pytest.fail(reason)
@@ -72,6 +72,6 @@ def test_sandboxes_of_namespaces_need_no_root() -> None:
             str(ROOT),
         ]
         options += ["-c", str(ROOT / "pyproject.toml"), "--basetemp", f"{home}/tests"]
-        done = as_nobody([interpreter(home), "-m", "pytest", *options, *suites], home)
-    assert done.returncode == 0, done.stdout[-5000:]
-    assert "passed" in done.stdout
+        process = as_nobody([interpreter(home), "-m", "pytest", *options, *suites], home)
+    assert process.returncode == 0, process.stdout[-5000:]
+    assert "passed" in process.stdout

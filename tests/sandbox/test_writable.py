@@ -32,16 +32,16 @@ def test_commands_write_to_further_folders_that_snapshots_hold() -> None:
 @needs_box
 def test_a_command_is_interrupted_and_files_stay() -> None:
     with NamespaceSandbox(CONFIG) as box:
-        done = []
+        results = []
         command = "echo begun > /logs/a; (setsid sleep 600 &) ; sleep 600"
-        thread = threading.Thread(target=lambda: done.append(box.exec(command, timeout=600)))
+        thread = threading.Thread(target=lambda: results.append(box.exec(command, timeout=600)))
         thread.start()
         end = time.monotonic() + 60
         while thread.is_alive() and time.monotonic() < end:
             time.sleep(0.2)
             box.interrupt()
         thread.join(1)
-        assert done and done[0].exit_code == -9 and not done[0].timed_out
+        assert results and results[0].exit_code == -9 and not results[0].timed_out
         assert box.exec("cat /logs/a").text == "begun\n"
         box.interrupt()
         assert box.exec("echo on").text == "on\n"

@@ -60,8 +60,8 @@ def test_a_system_without_these_files_says_nothing(tmp_path, monkeypatch):
 
 
 def test_this_process_holds_what_it_allocates():
-    if (before := resident_bytes()) is None:
+    if (memory_before := resident_bytes()) is None:
         pytest.skip("the kernel has no /proc")
     block = bytes(64 * 2**20).replace(b"\0", b"x")
-    assert resident_bytes() - before > len(block) // 2
+    assert resident_bytes() - memory_before > len(block) // 2
     assert peak_bytes() >= resident_bytes() - 2**20

@@ -81,12 +81,12 @@ def test_a_narrower_terminal_is_left_without_rubbish() -> None:
         for name in ROWS[:2]:
             progress.begin(name, 1000, 640, VALUES)
         progress.refresh()
-        before = [len(Text(line).plain) for line in drawn(progress, 140)]
+        widths_before = [len(Text(line).plain) for line in drawn(progress, 140)]
         progress.console.width = 80
         text.truncate(0)
         progress.refresh()
         first = text.getvalue().partition("warm-start")[0].partition("demonstrations")[0]
-        wrapped = sum(math.ceil(length / 80) for length in before)
+        wrapped = sum(math.ceil(length / 80) for length in widths_before)
         assert first.count("\x1b[1A") == wrapped - 1, "the cursor is in the last of them"
         text.truncate(0)
         progress.refresh()

@@ -66,15 +66,15 @@ def test_coverage_of_paired_success_is_exact_arithmetic(n):
     intervals = {(a, b): paired_difference(*pairs(n, a, b)) for a, b in counts}
     for better in RATES:
         for worse in RATES:
-            same = 1 - better - worse
-            if same < -1e-9:
+            equal_share = 1 - better - worse
+            if equal_share < -1e-9:
                 continue
             covered = 0.0
             for a, b in counts:
                 _, low, high = intervals[a, b]
                 if low - 1e-9 <= better - worse <= high + 1e-9:
                     ways = math.comb(n, a) * math.comb(n - a, b)
-                    covered += ways * better**a * worse**b * max(same, 0.0) ** (n - a - b)
+                    covered += ways * better**a * worse**b * max(equal_share, 0.0) ** (n - a - b)
             assert covered >= LEAST, (better, worse)
 
 
@@ -121,14 +121,14 @@ def test_edges():
     difference = paired_difference([1, 1, 1, 0], [0, 1, 1, 0])
     assert difference.value == 0.25 and -1 <= difference.low < 0 < difference.high <= 1
     assert paired_difference([1] * 3, [0] * 3).high == 1.0
-    same = paired_difference([1.0, 0.5], [1.0, 0.5])
-    assert same.value == 0.0 and -1.0 <= same.low < 0 < same.high <= 1.0
+    no_difference = paired_difference([1.0, 0.5], [1.0, 0.5])
+    assert no_difference.value == 0.0 and -1.0 <= no_difference.low < 0 < no_difference.high <= 1.0
 
 
 def test_many_values_give_the_t_interval():
     values = np.random.default_rng(0).uniform(size=5000)
-    plain, bounded = mean_ci95(values), mean_ci95(values, (0.0, 1.0))
-    assert bounded == pytest.approx(plain, abs=1e-4)
+    plain_interval, bounded = mean_ci95(values), mean_ci95(values, (0.0, 1.0))
+    assert bounded == pytest.approx(plain_interval, abs=1e-4)
 
 
 def test_paired_success_against_the_formula_of_bonett_and_price():

@@ -156,9 +156,9 @@ def test_records_are_replayed_and_rescored_without_their_codes(capsys: Any, tmp_
     good = recorded(env, 3, ("press pink",))
     turns = [replace(turn, reward_terms={**turn.reward_terms, BAD: 0.0}) for turn in good.turns]
     append_episode(tmp_path / "e.jsonl", replace(good, turns=tuple(turns)))
-    after = replace(good.turns[0].after, observation=BAD)
-    other = replace(good, turns=(replace(good.turns[0], after=after), *good.turns[1:]))
-    append_episode(tmp_path / "e.jsonl", other)
+    after_turn = replace(good.turns[0].after, observation=BAD)
+    other_episode = replace(good, turns=(replace(good.turns[0], after=after_turn), *good.turns[1:]))
+    append_episode(tmp_path / "e.jsonl", other_episode)
     for flags in ((), ("--rescore", "--reward-hooks", "repeat=0.25")):
         code, out, err = run(capsys, "replay", str(tmp_path / "e.jsonl"), *flags)
         assert code in (0, 1) and harmless(out, err)

@@ -68,8 +68,8 @@ def watch(connection: socket.socket, ledgers: Path) -> None:
         return become(*request, files)
     for file in files:
         os.close(file)
-    ended = os.pidfd_open(process)
-    while ended not in select.select([ended, connection], [], [])[0]:
+    descriptor = os.pidfd_open(process)
+    while descriptor not in select.select([descriptor, connection], [], [])[0]:
         signal_number = connection.recv(16)
         os.kill(process, int(signal_number or signal.SIGKILL))
         if not signal_number:

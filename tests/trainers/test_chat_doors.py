@@ -98,8 +98,8 @@ def test_adapters_stand_on_the_chosen_layers(tmp_path, capsys):
     model_path = model(tmp_path / "model", CHAT_TEMPLATE)
     out = tmp_path / "run"
     changes = {**QUICK, "model": model_path, "lora__r": 2}
-    wrong = ["--lora.targets", "q_proj", "no_proj"]
-    assert main(toy_runs.arguments(out, *wrong, **changes)) == 2
+    bad_flags = ["--lora.targets", "q_proj", "no_proj"]
+    assert main(toy_runs.arguments(out, *bad_flags, **changes)) == 2
     assert "expected --lora.targets to be all-linear, or linear layers" in sentence(capsys)
     flags = ["--lora.targets", "q_proj", "v_proj"]
     assert main(toy_runs.arguments(out, *flags, **changes)) == 0
@@ -122,14 +122,17 @@ def test_system_text_goes_into_the_first_message_where_there_is_no_system_role(t
     model_path = model(tmp_path / "model", NO_SYSTEM)
     out = tmp_path / "run"
     assert main(toy_runs.arguments(out, **QUICK, model=model_path)) == 0
-    other = tmp_path / "other"
-    assert main(toy_runs.arguments(other, **QUICK, model=model(tmp_path / "m", CHAT_TEMPLATE))) == 0
-    read = [
+    other_folder = tmp_path / "other"
+    assert (
+        main(toy_runs.arguments(other_folder, **QUICK, model=model(tmp_path / "m", CHAT_TEMPLATE)))
+        == 0
+    )
+    prompt_tokens = [
         [turn["prompt_tokens"] for line in lines for turn in json.loads(line)["turns"][:1]]
-        for lines in ((f / "episodes.jsonl").read_text().splitlines() for f in (out, other))
+        for lines in ((f / "episodes.jsonl").read_text().splitlines() for f in (out, other_folder))
     ]
     # Two newlines stand where one message ended and the next began.
-    assert read[0] == read[1]
+    assert prompt_tokens[0] == prompt_tokens[1]
 
 
 def test_an_opening_that_no_model_of_this_size_can_read_is_told_before_training(tmp_path, capsys):

@@ -169,27 +169,27 @@ def test_fit_is_a_switch_with_a_third_state(flags, fit, after):
 def test_the_folder_of_another_run_is_left_as_it_is(finished, tmp_path, capsys):
     out = tmp_path / "run"
     shutil.copytree(finished, out)
-    before = toy_runs.files(out)
+    files_before = toy_runs.files(out)
     assert main(toy_runs.arguments(out)) == 2
     assert "--resume" in sentence(capsys)
     assert main(toy_runs.arguments(out, "--resume", seed=3)) == 2
     assert "seed was 0 and is 3" in sentence(capsys)
-    assert toy_runs.files(out) == before
+    assert toy_runs.files(out) == files_before
     assert main(toy_runs.arguments(out, "--resume")) == 0
     assert "complete" in capsys.readouterr().err
-    assert toy_runs.files(out) == before
+    assert toy_runs.files(out) == files_before
 
 
 def test_a_dry_run_in_a_folder_in_use_shows_the_settings_and_then_refuses(tmp_path, capsys):
     out = tmp_path / "run"
     RunFolder.open(out, toy_runs.config(out, **QUICK)).close()
-    before = toy_runs.files(out)
+    files_before = toy_runs.files(out)
     assert main(toy_runs.arguments(out, "--dry-run", **QUICK)) == 2
     captured = capsys.readouterr()
     assert "--rl.groups" in captured.out and "settings; those" in captured.out
     assert "expected --out to hold no other run" in captured.err
     assert main(toy_runs.arguments(out, "--dry-run", "--resume", **QUICK)) == 0
-    assert toy_runs.files(out) == before
+    assert toy_runs.files(out) == files_before
 
 
 def test_the_version_needs_no_package_of_training(capsys, monkeypatch):
@@ -205,13 +205,13 @@ def test_a_level_of_logs_that_is_none_is_refused(capsys):
 
 def test_a_run_at_which_another_process_is_at_work_is_left_alone(tmp_path, capsys):
     out = tmp_path / "run"
-    other = RunFolder.open(out, toy_runs.config(out, **QUICK))
-    other.lock()
-    before = toy_runs.files(out)
+    other_folder = RunFolder.open(out, toy_runs.config(out, **QUICK))
+    other_folder.lock()
+    files_before = toy_runs.files(out)
     assert main(toy_runs.arguments(out, "--resume", **QUICK)) == 2
     assert "no other process" in sentence(capsys)
-    assert toy_runs.files(out) == before
-    other.close()
+    assert toy_runs.files(out) == files_before
+    other_folder.close()
 
 
 def test_a_folder_with_other_files_is_left_as_it_is(tmp_path, capsys):
@@ -252,12 +252,12 @@ def test_a_disk_that_fills_up_is_one_sentence_and_the_run_goes_on_when_there_is_
     """On a small file system where that can be mounted, else under a limit on file sizes."""
     if small_disk is None:
         out = tmp_path / "run"
-        ended = toy_runs.run_command(
+        process = toy_runs.run_command(
             toy_runs.arguments(out),
             environment={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
             preexec_fn=lambda: limit_file_size(60_000),
         )
-        code, error = ended.returncode, ended.stderr
+        code, error = process.returncode, process.stderr
     else:
         out = small_disk / "run"
         code, error = main(toy_runs.arguments(out)), capfd.readouterr().err
@@ -265,8 +265,8 @@ def test_a_disk_that_fills_up_is_one_sentence_and_the_run_goes_on_when_there_is_
     assert "Traceback" not in error
     assert toy_runs.last_line(error).startswith("agentgym-train: expected to ")
     assert "--resume" in toy_runs.last_line(error)
-    before = toy_runs.by_phase(out)
-    assert before["eval oracle"], "the disk should fill up later than that"
+    records_before = toy_runs.by_phase(out)
+    assert records_before["eval oracle"], "the disk should fill up later than that"
     moved = shutil.copytree(out, tmp_path / "moved")
     assert main(toy_runs.arguments(moved, "--resume")) == 0
     assert toy_runs.by_phase(moved) == toy_runs.by_phase(finished)
@@ -394,14 +394,14 @@ def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
     # In an interpreter of its own: pytest keeps what is logged off the screen, and what is said at
     # imports counts.
     command = toy_runs.arguments(out, env=toy_runs.BROKEN_ID, **QUICK)
-    ended = toy_runs.run_command(command, environment=os.environ)
-    assert ended.returncode == 2
-    assert ended.stderr.splitlines() == [
+    process = toy_runs.run_command(command, environment=os.environ)
+    assert process.returncode == 2
+    assert process.stderr.splitlines() == [
         f"training on {toy_runs.BROKEN_ID} with 1 thread",
         "[references] 24 episodes",
         "agentgym-train: expected episodes, but all 12 failed; first: RuntimeError: short circuit",
     ]
-    assert ended.stdout == ""
+    assert process.stdout == ""
     assert main(toy_runs.arguments(out, "--resume", env=toy_runs.BROKEN_ID, **QUICK)) == 2
     assert "all 12 failed" in sentence(capsys)
 

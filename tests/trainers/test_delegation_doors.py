@@ -31,7 +31,7 @@ def run(out: Path, *flags: str, die_at: str = toy_runs.ALIVE, **changes: Any) ->
 
 
 @pytest.fixture(scope="module")
-def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def worker_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One step of ``matpo`` after a short imitation of the expert with its workers."""
     changes = {
         "steps": 1, "tiny__hidden": 32, "sft__max_steps": 110, "sft__eval_every": 110,
@@ -41,9 +41,9 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def start(begun: Path) -> dict[str, Any]:
+def start(worker_run: Path) -> dict[str, Any]:
     """Settings of runs of two steps that go on from its warm start."""
-    start = begun / "checkpoints/warm-start"
+    start = worker_run / "checkpoints/warm-start"
     return {"model": start, "prompt": "bare", "steps": 2, "sft__max_steps": 0}
 
 
@@ -54,13 +54,13 @@ def matpo_run(start: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -
 
 
 def gap(first: Path, second: Path) -> float:
-    tensors, other = load_file(first / WEIGHTS), load_file(second / WEIGHTS)
-    return max(float((tensors[name] - other[name]).abs().max()) for name in tensors)
+    tensors, other_tensors = load_file(first / WEIGHTS), load_file(second / WEIGHTS)
+    return max(float((tensors[name] - other_tensors[name]).abs().max()) for name in tensors)
 
 
 @pytest.mark.slow
-def test_workers_act_and_their_records_replay(begun, matpo_run):
-    for out, steps in ((begun, 1), (matpo_run, 2)):
+def test_workers_act_and_their_records_replay(worker_run, matpo_run):
+    for out, steps in ((worker_run, 1), (matpo_run, 2)):
         episodes = list(read_episodes(out / "episodes.jsonl"))
         assert len(episodes) == steps * 2 * 4
         agents = [
@@ -86,11 +86,11 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(matpo_run, start, tmp_path):
     assert toy_runs.by_phase(killed) == toy_runs.by_phase(matpo_run)
 
 
-def test_the_policy_of_a_run_is_evaluated_with_its_workers(begun, tmp_path):
+def test_the_policy_of_a_run_is_evaluated_with_its_workers(worker_run, tmp_path):
     out = tmp_path / "evaluation"
     code = agentgym([
         "eval", "tests.toy:agentgym-test/Toy-v0", "--env-kwargs", "worker_turns=3", "horizon=9",
-        "--policy", str(begun), "--num-tasks", "4", "--out", str(out),
+        "--policy", str(worker_run), "--num-tasks", "4", "--out", str(out),
     ])  # fmt: skip
     assert code == 0
     (file,) = out.rglob("*.jsonl")

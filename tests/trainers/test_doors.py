@@ -65,7 +65,7 @@ def killed_at(phase: str, step: int, patch: pytest.MonkeyPatch) -> type[BaseExce
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A quick run through none of the doors."""
     out = tmp_path_factory.mktemp("plain") / "run"
     trained(out)
@@ -77,9 +77,9 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["thread", "process", "ray"])
-def test_a_run_is_the_same_on_every_back_end(plain, tmp_path, backend):
+def test_a_run_is_the_same_on_every_back_end(plain_run, tmp_path, backend):
     flags = ["--backend", backend, "--workers", "2"]
-    assert trained(tmp_path / "run", *flags) == toy_runs.nearly(toy_runs.by_phase(plain))
+    assert trained(tmp_path / "run", *flags) == toy_runs.nearly(toy_runs.by_phase(plain_run))
 
 
 @pytest.mark.slow
@@ -126,8 +126,8 @@ def test_training_that_generates_ahead_is_reproducible_and_survives_a_kill(tmp_p
 
 
 @pytest.mark.slow
-def test_a_nucleus_is_sampled_from_and_corrected_for(plain, tmp_path):
-    full, nucleus = toy_runs.by_phase(plain), trained(tmp_path / "run", "--top-p=0.5")
+def test_a_nucleus_is_sampled_from_and_corrected_for(plain_run, tmp_path):
+    full, nucleus = toy_runs.by_phase(plain_run), trained(tmp_path / "run", "--top-p=0.5")
     assert all("importance_mean" in record for record in nucleus["rl"])
     assert not any("importance_mean" in record for record in full["rl"])
     assert nucleus["rl"][0]["entropy"] != full["rl"][0]["entropy"]
@@ -140,9 +140,9 @@ def longest_prompt(folder: Path) -> int:
 
 
 @pytest.mark.slow
-def test_a_window_forgets_earlier_turns(plain, tmp_path):
+def test_a_window_forgets_earlier_turns(plain_run, tmp_path):
     trained(tmp_path / "run", "--window=1")
-    assert longest_prompt(tmp_path / "run") < longest_prompt(plain)
+    assert longest_prompt(tmp_path / "run") < longest_prompt(plain_run)
 
 
 @pytest.fixture
@@ -278,12 +278,12 @@ def test_settings_are_read_from_a_file_and_flags_go_before_it(tmp_path):
         "env: webshop\nenv_kwargs: {difficulty: medium}\nhorizon: [5, 8]\nhorizon_every: 3\n"
         "rl: {learning_rate: 6e-4}\nreward_hooks: [repeat]\neval: {greedy: true}\n"
     )
-    read = parse_config(["--config", str(file), "--rl.learning-rate=1e-3", "--seed=4"])
+    config = parse_config(["--config", str(file), "--rl.learning-rate=1e-3", "--seed=4"])
     arguments = [
         "--env=webshop", "--env-kwargs", "difficulty=medium", "--horizon=5,8", "--horizon-every=3",
         "--rl.learning-rate=1e-3", "--reward-hooks", "repeat", "--eval.greedy", "--seed=4",
     ]  # fmt: skip
-    assert read == parse_config(arguments)
+    assert config == parse_config(arguments)
     assert parse_config(["--config", str(file), "--eval.no-greedy"]).eval.greedy is False
 
 
@@ -339,9 +339,9 @@ def test_a_command_with_a_file_is_resumed_by_the_same_command(finished, tmp_path
     shutil.copytree(finished, out)
     shutil.copy(finished / "config.yaml", file)
     command = ["--config", str(file), "--out", str(out), "--resume"]
-    before = toy_runs.files(out)
+    files_before = toy_runs.files(out)
     assert main(command) == 0
-    assert toy_runs.files(out) == before
+    assert toy_runs.files(out) == files_before
     file.write_text(file.read_text().replace("seed: 0", "seed: 9", 1))
     assert main(command) == 2
     assert "seed was 0 and is 9" in read_error(capsys)
@@ -360,9 +360,9 @@ def test_more_steps_extend_a_finished_run_as_if_it_had_been_that_long(finished, 
     assert toy_runs.summary(out) == toy_runs.summary(reference)
     for name in ("eval_episodes/trained.jsonl", "episodes.jsonl"):
         assert (out / name).read_bytes() == (reference / name).read_bytes()
-    before = toy_runs.files(out)
+    files_before = toy_runs.files(out)
     assert main(["--resume", "--out", str(out)]) == 0
-    assert toy_runs.files(out) == before, "eight steps are the run's own by now"
+    assert toy_runs.files(out) == files_before, "eight steps are the run's own by now"
 
 
 @pytest.mark.slow
@@ -396,10 +396,10 @@ def interrupt() -> None:
 def test_a_run_is_not_made_shorter(finished, tmp_path, capsys):
     out = tmp_path / "run"
     shutil.copytree(finished, out)
-    before = toy_runs.files(out)
+    files_before = toy_runs.files(out)
     assert main(["--resume", "--out", str(out), "--steps=3"]) == 2
     assert "steps was 6 and is 3, and a run only grows" in read_error(capsys)
-    assert toy_runs.files(out) == before
+    assert toy_runs.files(out) == files_before
 
 
 @pytest.mark.slow
@@ -475,10 +475,10 @@ def test_figures_go_to_tensorboard(tmp_path):
     out = tmp_path / "run"
     trained(out, "--report-to=tensorboard")
     [events] = (out / "tensorboard").glob("events.out.tfevents.*")
-    read = EventAccumulator(str(events.parent))
-    read.Reload()
-    assert [event.step for event in read.Scalars("train/loss")] == [1, 2]
-    assert "train/rollout/return" in read.Tags()["scalars"]
+    accumulator = EventAccumulator(str(events.parent))
+    accumulator.Reload()
+    assert [event.step for event in accumulator.Scalars("train/loss")] == [1, 2]
+    assert "train/rollout/return" in accumulator.Tags()["scalars"]
 
 
 @pytest.mark.parametrize("package", ["wandb", "trackio", "tensorboard"])

@@ -60,8 +60,8 @@ def test_settings_reach_the_engine_in_this_process(tmp_path):
         dtype="bfloat16", max_model_len=300, max_num_seqs=9, seed=5, gpu_memory_utilization=0.6,
         tensor_parallel=2, sleep=True, lora="merge", enforce_eager=True,
     )  # fmt: skip
-    plain = VLLMOptions.of_run(None, EngineSettings(0, 300, 20, 5))
-    assert plain == VLLMOptions(max_model_len=300, max_num_seqs=20, seed=5)
+    plain_options = VLLMOptions.of_run(None, EngineSettings(0, 300, 20, 5))
+    assert plain_options == VLLMOptions(max_model_len=300, max_num_seqs=20, seed=5)
     unseeded = resolve(toy_runs.config(tmp_path, "--engine=vllm", "--vllm.no-seeded"))
     assert not VLLMOptions.of_run(
         None, EngineSettings(0, 300, 20, 5, vars(unseeded.config.vllm))

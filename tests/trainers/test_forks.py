@@ -29,9 +29,9 @@ def test_arguments_environment_folder_and_files_are_its_own(tmp_path, monkeypatc
     monkeypatch.setenv("COLOUR", "blue")
     reports = []
     for colour in ("red", "green"):
-        ended = started("tell", colour, COLOUR=colour).communicate(60)
-        assert (ended.returncode, ended.stderr) == (0, "said\n")
-        reports.append(json.loads(ended.stdout))
+        process = started("tell", colour, COLOUR=colour).communicate(60)
+        assert (process.returncode, process.stderr) == (0, "said\n")
+        reports.append(json.loads(process.stdout))
     pids = {report.pop("pid") for report in reports}
     draws = {report.pop("draw") for report in reports}
     assert reports == [
@@ -42,10 +42,10 @@ def test_arguments_environment_folder_and_files_are_its_own(tmp_path, monkeypatc
 
 
 def test_an_exit_code_and_an_error_are_told():
-    ended = started("exit").communicate(60)
-    assert (ended.returncode, ended.stdout) == (3, "thread\natexit\n")
-    ended = started("fail").communicate(60)
-    assert ended.returncode == 1 and ended.stderr.endswith("ZeroDivisionError: on request\n")
+    process = started("exit").communicate(60)
+    assert (process.returncode, process.stdout) == (3, "thread\natexit\n")
+    process = started("fail").communicate(60)
+    assert process.returncode == 1 and process.stderr.endswith("ZeroDivisionError: on request\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -67,7 +67,7 @@ def summary(out: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Plain:
+def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Plain:
     """The same run without a judge, and its weights."""
     out = tmp_path_factory.mktemp("plain") / "run"
     return out, trained(out)
@@ -78,11 +78,11 @@ def flag(server: ChatServer, hook: str = "judge", more: str = "") -> tuple[str, 
 
 
 @pytest.mark.slow
-def test_a_judge_acts_and_is_asked_once(serve: Serve, plain: Plain, tmp_path: Path) -> None:
+def test_a_judge_acts_and_is_asked_once(serve: Serve, plain_run: Plain, tmp_path: Path) -> None:
     server = serve(judging(any_grade))
-    first = trained(tmp_path / "a", *flag(server), start=plain[0])
+    first = trained(tmp_path / "a", *flag(server), start=plain_run[0])
     question_count = len(server.requests)
-    assert not equal(first, plain[1]) and question_count
+    assert not equal(first, plain_run[1]) and question_count
     judges = summary(tmp_path / "a")["judges"]
     # Held-out episodes are not judged, and no question is sent twice.
     assert (
@@ -96,7 +96,7 @@ def test_a_judge_acts_and_is_asked_once(serve: Serve, plain: Plain, tmp_path: Pa
     )
     steps = toy_runs.by_phase(tmp_path / "a")["rl"]
     assert all(0.0 <= step["judge_score"] <= 1.0 for step in steps)
-    assert equal(trained(tmp_path / "b", *flag(server), start=plain[0]), first)
+    assert equal(trained(tmp_path / "b", *flag(server), start=plain_run[0]), first)
     assert (
         len(server.requests) == question_count
         and summary(tmp_path / "b")["judges"]["judge_calls"] == 0
@@ -104,12 +104,14 @@ def test_a_judge_acts_and_is_asked_once(serve: Serve, plain: Plain, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_missing_verdicts_leave_episodes_out(serve: Serve, plain: Plain, tmp_path: Path) -> None:
+def test_missing_verdicts_leave_episodes_out(
+    serve: Serve, plain_run: Plain, tmp_path: Path
+) -> None:
     def sometimes(body: dict[str, Any], number: int) -> Any:
         return refusal("down", 500) if number % 4 == 0 else judging(any_grade)(body, number)
 
     server = serve(sometimes)
-    trained(tmp_path / "run", *flag(server), start=plain[0], preset="mt-grpo")
+    trained(tmp_path / "run", *flag(server), start=plain_run[0], preset="mt-grpo")
     server.close()
     content = summary(tmp_path / "run")
     missing, total = (content["judges"][f"judge_{kind}"] for kind in ("missing", "asked"))
@@ -129,10 +131,10 @@ def test_missing_verdicts_leave_episodes_out(serve: Serve, plain: Plain, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_judge_that_is_away_stops_nothing(serve: Serve, plain: Plain, tmp_path: Path) -> None:
+def test_a_judge_that_is_away_stops_nothing(serve: Serve, plain_run: Plain, tmp_path: Path) -> None:
     server = serve(judging(any_grade))
     server.close()
-    trained(tmp_path / "run", *flag(server), start=plain[0])
+    trained(tmp_path / "run", *flag(server), start=plain_run[0])
     content = summary(tmp_path / "run")
     assert (
         content["untrained"]
@@ -141,9 +143,9 @@ def test_a_judge_that_is_away_stops_nothing(serve: Serve, plain: Plain, tmp_path
 
 
 @pytest.mark.slow
-def test_a_mask_leaves_out_what_it_rejects(serve: Serve, plain: Plain, tmp_path: Path) -> None:
+def test_a_mask_leaves_out_what_it_rejects(serve: Serve, plain_run: Plain, tmp_path: Path) -> None:
     sound = serve(judging(lambda record: "SOUND"))
-    start, weights = plain
+    start, weights = plain_run
     assert equal(trained(tmp_path / "sound", *flag(sound, "judge_mask"), start=start), weights)
     some = serve(judging(lambda record: "SOUND" if any_grade(record) % 2 else "RUINED"))
     assert not equal(trained(tmp_path / "some", *flag(some, "judge_mask"), start=start), weights)
@@ -154,10 +156,10 @@ def test_a_mask_leaves_out_what_it_rejects(serve: Serve, plain: Plain, tmp_path:
 
 
 @pytest.mark.slow
-def test_erpo_runs_whole_with_a_judge(serve: Serve, plain: Plain, tmp_path: Path) -> None:
+def test_erpo_runs_whole_with_a_judge(serve: Serve, plain_run: Plain, tmp_path: Path) -> None:
     server = serve(judging(lambda record: "SOUND" if any_grade(record) % 4 else "RUINED"))
     hooks = ["--reward-hooks", "progressive=0.5", *flag(server, "judge_mask")]
-    more: Any = {"preset": "erpo", "start": plain[0]}
+    more: Any = {"preset": "erpo", "start": plain_run[0]}
     with_refill = trained(tmp_path / "whole", *hooks, **more)
     steps = toy_runs.by_phase(tmp_path / "whole")["rl"]
     assert all(step["judge_mask_asked"] > 0 for step in steps)

@@ -44,10 +44,10 @@ def settings(**changes: Any) -> Any:
 
 
 def test_a_pretrained_model_is_checkpointed_and_a_tiny_one_is_not(chat_model):
-    open_ = {"memory__micro_tokens": None}
-    tiny, other = settings(**open_), settings(model=chat_model, **QUICK, **open_)
+    unset = {"memory__micro_tokens": None}
+    tiny, other_settings = settings(**unset), settings(model=chat_model, **QUICK, **unset)
     assert (tiny.precision, tiny.checkpointing, tiny.micro_tokens) == ("fp32", "off", 2048)
-    assert (other.checkpointing, other.micro_tokens) == ("on", 16_384)
+    assert (other_settings.checkpointing, other_settings.micro_tokens) == ("on", 16_384)
     options = {"memory__precision": "bf16", "memory__checkpointing": "off"}
     memory = settings(model=chat_model, **QUICK, **options)
     assert (memory.precision, memory.checkpointing) == ("bf16", "off")
@@ -72,11 +72,11 @@ def test_a_large_model_multiplies_in_bf16_where_the_processor_does(
     flags = {"memory__precision": "auto", **QUICK}
     assert settings(**flags).precision == "fp32", "the policy from scratch"
     assert settings(model=chat_model, **flags).precision == precision
-    other = "fp32" if precision == "bf16" else "bf16"
-    (tmp_path / "config.yaml").write_text(f"resolved: {{memory: {{precision: {other}}}}}")
+    other_precision = "fp32" if precision == "bf16" else "bf16"
+    (tmp_path / "config.yaml").write_text(f"resolved: {{memory: {{precision: {other_precision}}}}}")
     assert settings(model=chat_model, **flags).precision == precision
     resumed = resolve(toy_runs.config(tmp_path, "--resume", model=chat_model, **flags))
-    assert resumed.config.memory.precision == other
+    assert resumed.config.memory.precision == other_precision
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ def trained(out: Path) -> Path:
 
 def hurried(clock: Callable[[], float]) -> Callable[[], float]:
     """A clock on which everything takes many times as long."""
-    began = clock()
-    return lambda: began + FAST * (clock() - began)
+    start = clock()
+    return lambda: start + FAST * (clock() - start)
 
 
 def seconds(folder: Path) -> float:

@@ -101,7 +101,7 @@ def trained(out: Path, *flags: str, start: Path | None = None, **changes: Any) -
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same run with nothing of one's own."""
     return trained(tmp_path_factory.mktemp("plain") / "run")
 
@@ -135,9 +135,9 @@ def read_error(capsys: pytest.CaptureFixture[str]) -> str:
 # -- they act --------------------------------------------------------------------------------------
 
 
-def test_a_preset_of_ones_own_trains_and_keeps_its_name(module_path, plain, tmp_path, capsys):
-    out = trained(tmp_path / "run", start=plain, preset="mine:PRESET")
-    assert not same_weights(out, plain)
+def test_a_preset_of_ones_own_trains_and_keeps_its_name(module_path, plain_run, tmp_path, capsys):
+    out = trained(tmp_path / "run", start=plain_run, preset="mine:PRESET")
+    assert not same_weights(out, plain_run)
     config = yaml.safe_load((out / "config.yaml").read_text())
     assert config["preset"] == "mine:PRESET" and config["resolved"]["preset_parts"]["filters"] == []
     assert config["resolved"]["preset_parts"]["shapers"] == ["mine:<lambda>"]
@@ -149,8 +149,8 @@ def test_a_preset_of_ones_own_trains_and_keeps_its_name(module_path, plain, tmp_
     assert toy_runs.summary(out)["steps"] == 3
 
 
-def test_a_run_goes_on_with_the_source_that_it_began_with(module_path, plain, tmp_path, capsys):
-    out = trained(tmp_path / "run", start=plain, preset="mine:PRESET")
+def test_a_run_goes_on_with_the_source_that_it_began_with(module_path, plain_run, tmp_path, capsys):
+    out = trained(tmp_path / "run", start=plain_run, preset="mine:PRESET")
     module_path.write_text(SOURCE.replace("NOTHING = 5", "NOTHING = 6"))
     del sys.modules["mine"]
     assert main(["--resume", f"--out={out}", "--steps=3"]) == 2
@@ -165,13 +165,13 @@ def test_a_run_goes_on_with_the_source_that_it_began_with(module_path, plain, tm
 
 
 @pytest.mark.slow
-def test_a_hook_of_ones_own_pays_and_its_records_replay(module_path, plain, tmp_path, capsys):
+def test_a_hook_of_ones_own_pays_and_its_records_replay(module_path, plain_run, tmp_path, capsys):
     from agentgym.cli import main as agentgym
 
     hooks = ["--reward-hooks", "mine:Bonus=0.5", "turn_cost=0.01"]
     flags = [*hooks, "--backend=process", "--workers=1"]
-    out = trained(tmp_path / "run", *flags, start=plain)
-    assert not same_weights(out, plain)
+    out = trained(tmp_path / "run", *flags, start=plain_run)
+    assert not same_weights(out, plain_run)
     turns = [turn for episode in episodes(out) for turn in episode["turns"]]
     assert {turn["reward_terms"]["red"] for turn in turns} == {0.0, 0.5}
     assert episodes(out)[0]["reward_hooks"][-2]["class"] == "mine:Bonus"
@@ -184,9 +184,9 @@ def test_a_hook_of_ones_own_pays_and_its_records_replay(module_path, plain, tmp_
 
 
 @pytest.mark.slow
-def test_a_reward_function_of_trl_trains(module_path, plain, tmp_path, capsys):
-    out = trained(tmp_path / "run", "--reward", "mine:brevity:weight=2", start=plain)
-    assert not same_weights(out, plain)
+def test_a_reward_function_of_trl_trains(module_path, plain_run, tmp_path, capsys):
+    out = trained(tmp_path / "run", "--reward", "mine:brevity:weight=2", start=plain_run)
+    assert not same_weights(out, plain_run)
     last = [episode["turns"][-1]["reward_terms"]["brevity"] for episode in episodes(out)]
     assert {*last} <= {0.0, 0.5, 1.0} and len({*last}) > 1
     assert yaml.safe_load((out / "config.yaml").read_text())["reward_hooks"] == [
@@ -196,8 +196,8 @@ def test_a_reward_function_of_trl_trains(module_path, plain, tmp_path, capsys):
     assert "f(completions, **columns) of TRL, compute_score(data_source" in read_error(capsys)
 
 
-def test_a_sampler_of_ones_own_sees_what_was_played(module_path, plain, tmp_path):
-    out = trained(tmp_path / "run", "--no-fit-horizon", "--rl.sampler=mine:Fresh", start=plain)
+def test_a_sampler_of_ones_own_sees_what_was_played(module_path, plain_run, tmp_path):
+    out = trained(tmp_path / "run", "--no-fit-horizon", "--rl.sampler=mine:Fresh", start=plain_run)
     run = resolve(toy_runs.config(tmp_path / "other", **QUICK))
     tasks = run.envs[0].make_env().tasks
     order = [tasks.task("train", number).id for number in range(8)]
@@ -205,19 +205,19 @@ def test_a_sampler_of_ones_own_sees_what_was_played(module_path, plain, tmp_path
 
 
 @pytest.mark.slow
-def test_a_schedule_of_ones_own_decides_on_the_turns(module_path, plain, tmp_path):
+def test_a_schedule_of_ones_own_decides_on_the_turns(module_path, plain_run, tmp_path):
     out = trained(tmp_path / "run", horizon="mine:ZIGZAG")
     assert [record["horizon"] for record in toy_runs.by_phase(out)["rl"]] == [4, 2]
-    assert not same_weights(out, plain)
+    assert not same_weights(out, plain_run)
     config = yaml.safe_load((out / "config.yaml").read_text())
     assert config["horizon"] == "mine:ZIGZAG" and config["resolved"]["rounds"] == [2, 4]
     assert "2, 4, as mine:ZIGZAG says" in (out / "report.html").read_text()
 
 
-def test_an_engine_of_ones_own_plays(module_path, plain, tmp_path):
+def test_an_engine_of_ones_own_plays(module_path, plain_run, tmp_path):
     out = trained(tmp_path / "run", engine="mine:Engine")
-    assert tasks_by_step(out) == tasks_by_step(plain)
-    assert not same_weights(out, plain)
+    assert tasks_by_step(out) == tasks_by_step(plain_run)
+    assert not same_weights(out, plain_run)
 
 
 @pytest.mark.slow
@@ -255,10 +255,10 @@ def test_the_parts_on_the_page_are_taken(module_path, tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["interleaved", "value", "informative"])
-def test_a_sampler_by_name_chooses_other_tasks(name, plain, tmp_path):
-    out = trained(tmp_path / "run", f"--rl.sampler={name}", start=plain)
-    assert tasks_by_step(out) != tasks_by_step(plain)
-    assert not same_weights(out, plain)
+def test_a_sampler_by_name_chooses_other_tasks(name, plain_run, tmp_path):
+    out = trained(tmp_path / "run", f"--rl.sampler={name}", start=plain_run)
+    assert tasks_by_step(out) != tasks_by_step(plain_run)
+    assert not same_weights(out, plain_run)
 
 
 @pytest.mark.slow

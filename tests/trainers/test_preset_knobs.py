@@ -70,7 +70,7 @@ def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bo
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, torch.Tensor]]:
+def plain_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, torch.Tensor]]:
     """The same run without any flag of these, and its weights."""
     out = tmp_path_factory.mktemp("plain") / "run"
     return out, trained(out)
@@ -85,21 +85,21 @@ def test_a_flag_is_the_part_that_it_names(knob):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("knob", KNOBS)
-def test_a_flag_changes_the_weights_of_two_steps(knob, plain, tmp_path):
-    start, weights = plain
+def test_a_flag_changes_the_weights_of_two_steps(knob, plain_run, tmp_path):
+    start, weights = plain_run
     assert not equal(trained(tmp_path / "run", *KNOBS[knob][0], start=start), weights)
 
 
 @pytest.mark.slow
-def test_flags_and_a_file_of_the_same_parts_train_alike_to_the_last_bit(tmp_path, plain):
+def test_flags_and_a_file_of_the_same_parts_train_alike_to_the_last_bit(tmp_path, plain_run):
     flags = ["--rl.gamma=0.5", "--rl.entropy=0.1", "--rl.epsilon-high=0.1", "--rl.filters=none"]
-    by_flags = trained(tmp_path / "flags", *flags, start=plain[0])
+    by_flags = trained(tmp_path / "flags", *flags, start=plain_run[0])
     config = yaml.safe_load((tmp_path / "flags" / "config.yaml").read_text())
     assert config["rl"]["filters"] == [] and config["rl"]["gamma"] == 0.5
     file = tmp_path / "own.yaml"
     file.write_text(yaml.safe_dump(config["resolved"]["preset_parts"]))
-    by_file = trained(tmp_path / "file", f"--preset-file={file}", start=plain[0])
-    assert equal(by_flags, by_file) and not equal(by_flags, plain[1])
+    by_file = trained(tmp_path / "file", f"--preset-file={file}", start=plain_run[0])
+    assert equal(by_flags, by_file) and not equal(by_flags, plain_run[1])
     assert toy_runs.summary(tmp_path / "file")["preset"] == "own"
     assert main(["--resume", f"--out={tmp_path / 'file'}", "--steps=3"]) == 0
     file.write_text("filters: [{part: TopVariance}]")
@@ -107,14 +107,14 @@ def test_flags_and_a_file_of_the_same_parts_train_alike_to_the_last_bit(tmp_path
 
 
 @pytest.mark.slow
-def test_dpo_learns_from_pairs_of_episodes(plain, tmp_path):
+def test_dpo_learns_from_pairs_of_episodes(plain_run, tmp_path):
     """How strongly it prefers, and that it does at all, decides the weights."""
-    policies = [plain[1], trained(tmp_path / "dpo", "--preset=dpo", start=plain[0])]
+    policies = [plain_run[1], trained(tmp_path / "dpo", "--preset=dpo", start=plain_run[0])]
     file = tmp_path / "own.yaml"
     for signal in ("Preference, nll: 0, beta: 2", "EpisodeReturn"):
         file.write_text(f"terms: [{{part: Term, signal: {{part: {signal}}}}}]")
         flags = ["--preset=dpo", f"--preset-file={file}"]
-        policies.append(trained(tmp_path / signal[:5], *flags, start=plain[0]))
+        policies.append(trained(tmp_path / signal[:5], *flags, start=plain_run[0]))
     assert not any(equal(*pair) for pair in combinations(policies, 2))
 
 

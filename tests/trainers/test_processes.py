@@ -44,15 +44,16 @@ def assert_same_run(folder: Path, reference: Path) -> None:
     actual, expected = toy_runs.by_phase(folder), toy_runs.by_phase(reference)
     assert actual.keys() == expected.keys()
     for phase, records in expected.items():
-        for record, other in zip(actual[phase], records, strict=True):
+        for record, counterpart in zip(actual[phase], records, strict=True):
             if (
-                other.get("grad_norm") == 0.0
+                counterpart.get("grad_norm") == 0.0
             ):  # Nothing was trained: figures of tokens mean nothing.
-                record, other = (
-                    {name: of[name] for name in of.keys() - OF_TOKENS} for of in (record, other)
+                record, counterpart = (
+                    {name: of[name] for name in of.keys() - OF_TOKENS}
+                    for of in (record, counterpart)
                 )
-            assert record.keys() == other.keys()
-            for name, value in other.items():
+            assert record.keys() == counterpart.keys()
+            for name, value in counterpart.items():
                 if name == "kl_behaviour":
                     continue  # An estimate on a few rows of every process.
                 if isinstance(value, float):
@@ -85,8 +86,8 @@ def test_two_processes_on_two_nodes_are_one_run_also_after_one_was_killed(alone,
     [sentence] = spoken(died)
     assert "expected all 2 processes to run until the end, but another one ended" in sentence
     assert [r["step"] for r in toy_runs.by_phase(folder)["rl"]] in ([1], [1, 2])
-    for ended in toy_runs.launch([*command, "--resume"], nodes=2):
-        assert ended.returncode == 0, ended.stderr
+    for process in toy_runs.launch([*command, "--resume"], nodes=2):
+        assert process.returncode == 0, process.stderr
     assert_same_run(folder, alone)
 
 
@@ -100,8 +101,8 @@ def test_sharded_weights_are_saved_and_resumed_and_are_the_same(alone, tmp_path)
     assert "another one ended" in sentence
     checkpoint = folder / "checkpoints" / "rl" / "checkpoint-4"
     assert (checkpoint / "pytorch_model_fsdp.bin").exists(), "the weights were not sharded"
-    [ended] = toy_runs.launch([*command, "--resume"], "fsdp2")
-    assert ended.returncode == 0, ended.stderr
+    [process] = toy_runs.launch([*command, "--resume"], "fsdp2")
+    assert process.returncode == 0, process.stderr
     assert_same_run(folder, alone)
 
 
@@ -118,8 +119,8 @@ def test_deepspeed_is_saved_and_resumed_and_is_the_same(alone, tmp_path, stage, 
     assert died.returncode != 0
     [sentence] = spoken(died)
     assert "another one ended" in sentence
-    [ended] = toy_runs.launch([*command, "--resume"], stage)
-    assert ended.returncode == 0, ended.stderr
+    [process] = toy_runs.launch([*command, "--resume"], stage)
+    assert process.returncode == 0, process.stderr
     [step] = (folder / "checkpoints" / "rl" / "checkpoint-6").glob("global_step*")
     assert len(list(step.glob("*_optim_states.pt"))) == 2, "the optimiser was not sharded"
     assert len(list(step.glob("zero_*_model_states.pt"))) == (2 if stage == "zero3" else 0)
@@ -131,8 +132,8 @@ def test_sharded_weights_travel_to_engines_that_play_ahead_in_several_environmen
     runs = [tmp_path / name for name in ("two", "one")]
     changes = {**SETTINGS, "async_rollouts__staleness": 1, "env": f"{TOY_ID},{toy_runs.EASY_ID}"}
     commands = [toy_runs.arguments(run, **changes) for run in runs]
-    [ended] = toy_runs.launch(commands[0], "fsdp2")
-    assert ended.returncode == 0, ended.stderr
+    [process] = toy_runs.launch(commands[0], "fsdp2")
+    assert process.returncode == 0, process.stderr
     assert main(commands[1]) == 0
     assert [record["staleness"] for record in toy_runs.by_phase(runs[0])["rl"]] == [0, 1, 1]
     assert_same_run(*runs)
@@ -147,9 +148,9 @@ def test_sharded_weights_travel_to_engines_that_play_ahead_in_several_environmen
 def test_a_process_that_hangs_is_named(tmp_path):
     folder = tmp_path / "run"
     command = toy_runs.arguments(folder, **SETTINGS, rollout__rank_timeout=15)
-    [ended] = toy_runs.launch(command, die_at="hang:2@1")
-    assert ended.returncode != 0
-    [sentence] = spoken(ended)
+    [process] = toy_runs.launch(command, die_at="hang:2@1")
+    assert process.returncode != 0
+    [sentence] = spoken(process)
     assert "process 1 (last seen at the end of a checkpoint) did not" in sentence
     assert "to reach the end of the episodes of step 2 within 15 s" in sentence
     assert [record["step"] for record in toy_runs.by_phase(folder)["rl"]] == [1]
@@ -161,9 +162,9 @@ def test_what_is_wrong_is_said_once(tmp_path):
     command = toy_runs.arguments(
         tmp_path / "run", **{**SETTINGS, "rl__num_generations": 3, "rl__minibatches": 1}
     )
-    [ended] = toy_runs.launch(command, unforked=0)
-    assert ended.returncode != 0
-    [sentence] = spoken(ended)
+    [process] = toy_runs.launch(command, unforked=0)
+    assert process.returncode != 0
+    [sentence] = spoken(process)
     assert "expected a number of processes that divides the 9 episodes of a step" in sentence
     assert not (tmp_path / "run").exists()
 

@@ -150,12 +150,13 @@ def test_a_trained_model_is_evaluated_under_the_prompt_of_its_training(
     assert main([*export, "--prompt", prompt]) == 0
     rows = [json.loads(line) for line in Path("rows.jsonl").read_text().splitlines()]
     chat = TurnTokenizer(AutoTokenizer.from_pretrained(run / "checkpoints" / "trained"))
-    read = [len(chat.rerender(row["prompt"])) for row in rows]
-    assert read == [*chain(*tokens_read(tmp_path / "own" / "episodes.jsonl"))]
-    other = "agentgym" if prompt == "verl-agent" else "verl-agent"
-    assert main([*command, "--protocol", other, "--prompt", prompt, "--out", "two"]) == 2
-    assert f"expected one prompt, got that of the protocol {other} and {prompt}" in " ".join(
-        capsys.readouterr().err.split()
+    prompt_lengths = [len(chat.rerender(row["prompt"])) for row in rows]
+    assert prompt_lengths == [*chain(*tokens_read(tmp_path / "own" / "episodes.jsonl"))]
+    other_protocol = "agentgym" if prompt == "verl-agent" else "verl-agent"
+    assert main([*command, "--protocol", other_protocol, "--prompt", prompt, "--out", "two"]) == 2
+    assert (
+        f"expected one prompt, got that of the protocol {other_protocol} and {prompt}"
+        in " ".join(capsys.readouterr().err.split())
     )
 
 
@@ -231,9 +232,9 @@ def test_an_episode_that_plays_otherwise_now_has_no_list_of_actions(tmp_path: Pa
     prompt = find_prompt(tmp_path / "mine.toml", TOY_ID)
     writer = ChatWriter(ChatOptions(shape="turn"), prompt.at)
     assert len(writer.rows(episode)) == len(episode.turns)
-    other = replace(episode, start=replace(episode.start, observation="press nothing"))
+    other_episode = replace(episode, start=replace(episode.start, observation="press nothing"))
     with pytest.raises(DataError, match="to play as it was recorded"):
-        writer.rows(other)
+        writer.rows(other_episode)
     writer.close()
 
 

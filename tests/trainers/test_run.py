@@ -296,12 +296,12 @@ def test_checkpoints_can_be_loaded_by_transformers(finished, checkpoint):
 def test_reinforcement_changes_the_weights(finished):
     from safetensors.torch import load_file
 
-    before, after = (
+    weights_before, weights_after = (
         load_file(finished / "checkpoints" / name / "model.safetensors")
         for name in ("warm-start", "trained")
     )
-    assert before.keys() == after.keys()
-    assert all(not before[name].equal(after[name]) for name in before)
+    assert weights_before.keys() == weights_after.keys()
+    assert all(not weights_before[name].equal(weights_after[name]) for name in weights_before)
     assert rows(finished)["trained"] != rows(finished)["warm-start"]
 
 
@@ -332,11 +332,11 @@ def test_another_seed_gives_another_run_on_the_same_panel(finished, tmp_path):
 def test_a_finished_run_is_answered_without_work(finished, tmp_path, monkeypatch):
     out = tmp_path / "copy"
     shutil.copytree(finished, out)
-    before = toy_runs.files(out)
+    files_before = toy_runs.files(out)
     monkeypatch.setattr("trainers.run._Run.execute", lambda self: pytest.fail("worked again"))
     summary = train(toy_runs.config(out, "--resume"), Display(quiet=True))
     assert summary == json.loads((finished / "summary.json").read_text())
-    assert toy_runs.files(out) == before
+    assert toy_runs.files(out) == files_before
     with pytest.raises(ConfigurationError, match="seed was 0 and is 5"):
         train(toy_runs.config(out, "--resume", seed=5), Display(quiet=True))
 
@@ -400,9 +400,9 @@ def test_the_time_limit_ends_the_training_and_stays_ended(tmp_path, monkeypatch)
         patch.setattr("trainers.run._Run._summarise", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             train(toy_runs.config(out, **changes), Display(quiet=True))
-    before = of(out, "rl")
-    assert [record["step"] for record in before] == [1, 2, 3]
+    records_before = of(out, "rl")
+    assert [record["step"] for record in records_before] == [1, 2, 3]
     shutil.rmtree(out / "checkpoints" / "trained")
     summary = train(toy_runs.config(out, "--resume", **changes), Display(quiet=True))
     assert summary["steps"] == 3
-    assert of(out, "rl") == before
+    assert of(out, "rl") == records_before

@@ -89,9 +89,9 @@ def test_flat_groups_are_replaced_recorded_and_learned_from(tmp_path, monkeypatc
         # As many groups train as are not missing of the three.
         live = record["trained_fraction"] * 3
         assert live == pytest.approx(3 - record["groups_missing"])
-    plain = trained(tmp_path / "plain", "--refill.groups=0", start=reference, **settings)
-    assert "groups_played" not in toy_runs.by_phase(plain)["rl"][0]
-    assert not same_weights(plain, reference)
+    plain_run = trained(tmp_path / "plain", "--refill.groups=0", start=reference, **settings)
+    assert "groups_played" not in toy_runs.by_phase(plain_run)["rl"][0]
+    assert not same_weights(plain_run, reference)
     resumed = killed_and_resumed(reference, tmp_path / "again", monkeypatch, 2, **settings)
     assert same_weights(resumed, reference)
     assert (resumed / "episodes.jsonl").read_bytes() == (reference / "episodes.jsonl").read_bytes()
@@ -112,13 +112,13 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
         turns = episode["turns"]
         outcome = sum(v for t in turns for k, v in t["reward_terms"].items() if k != "progressive")
         shut = not all(turn["action_valid"] for turn in turns)
-        ended = turns[-1]["terminated"] or turns[-1]["truncated"]
+        over = turns[-1]["terminated"] or turns[-1]["truncated"]
         potentials = [
             episode["start"]["potential"],
             *(turn["after"]["potential"] for turn in turns),
         ]
         gain = (potentials[-1] - potentials[0]) / len(turns)
-        expected = (0.0 if shut and ended else alpha * outcome) + (1 - alpha) * gain
+        expected = (0.0 if shut and over else alpha * outcome) + (1 - alpha) * gain
         assert sum(turn["reward"] for turn in turns) == pytest.approx(expected, abs=1e-12)
         pairs.add((alpha, shut))
     assert {alpha for alpha, _ in pairs} == {0.3, 0.7, 1.0} and len(
@@ -161,8 +161,8 @@ def test_a_solved_task_pays_its_calls_under_grpo_tcr(tmp_path):
         *calls, last = episode["turns"]
         valid = sum(turn["action_valid"] for turn in calls)
         assert last["reward_terms"]["tool_bonus"] == pytest.approx(0.1 * valid)
-    plain = trained(tmp_path / "plain", start=out, **settings, reward_hooks="tool_bonus=0")
-    assert not same_weights(out, plain)
+    plain_run = trained(tmp_path / "plain", start=out, **settings, reward_hooks="tool_bonus=0")
+    assert not same_weights(out, plain_run)
 
 
 @pytest.fixture(scope="module")

@@ -74,11 +74,11 @@ def test_a_run_keeps_its_examples_and_is_played_with_them(
     layout = Layout.from_dict(resolved["layout"])
     shots = make_shots(ToyEnv(), 2, seed=3)
     assert layout.shots == DEFAULT.with_shots(shots).shots
-    plain = tmp_path / "plain"
-    assert train(toy_runs.arguments(plain, **changes, **room)) == 0
+    plain_folder = tmp_path / "plain"
+    assert train(toy_runs.arguments(plain_folder, **changes, **room)) == 0
     lengths = [
         json.loads((folder / "episodes.jsonl").read_text().splitlines()[0])["turns"][0]
-        ["prompt_tokens"] for folder in (out, plain)
+        ["prompt_tokens"] for folder in (out, plain_folder)
     ]  # fmt: skip
     assert lengths[0] > lengths[1]
     command = ["eval", TOY_ID, "--policy", f"run:{out}", "--num-tasks", "2", "--no-scale"]

@@ -142,11 +142,11 @@ def test_trust_is_for_one_value_and_one_block(place: Place, honest: Episode) -> 
     place.assert_that_nothing_happened()
     messages: list[str] = []
     with (
-        pytest.raises(AgentGymError) as other,
+        pytest.raises(AgentGymError) as other_error,
         trusting(f"sandbox={MODULE}:Thing", say=messages.append),
     ):
         replay(hostile)
-    assert not isinstance(other.value, NotTrusted) and len(messages) == 1
+    assert not isinstance(other_error.value, NotTrusted) and len(messages) == 1
     with pytest.raises(NotTrusted):
         replay(hostile)
 

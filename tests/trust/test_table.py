@@ -136,10 +136,10 @@ def test_what_an_imported_class_says_of_its_own_arguments_counts(
 
 
 def test_what_an_id_stands_for_is_no_news_and_another_reference_is() -> None:
-    same = env_claims("synth/warehouse-v0", {"reference": "warehouse"})
-    assert all(claim.plain for claim in same)
-    other = env_claims("synth/warehouse-v0", {"reference": "mine.yaml"})
-    assert [claim.name for claim in other if not claim.plain] == ["reference"]
+    same_claims = env_claims("synth/warehouse-v0", {"reference": "warehouse"})
+    assert all(claim.plain for claim in same_claims)
+    other_claims = env_claims("synth/warehouse-v0", {"reference": "mine.yaml"})
+    assert [claim.name for claim in other_claims if not claim.plain] == ["reference"]
 
 
 def test_an_id_of_ones_own_for_a_family_has_the_rows_of_the_family() -> None:

@@ -51,8 +51,8 @@ def test_garbage_of_a_step_costs_one_episode(backend: str) -> None:
     """No transition of the others is lost, and the slot plays on after its next reset."""
     envs = TextVectorEnv.make(GarbageEnv, 3, backend=backend, workers=1)
     reference = GarbageEnv()
-    wrong = [*STEP_GARBAGE, *RAISED, *(UNSENDABLE if backend in SEPARATE else ())]
-    for kind in wrong:
+    bad_answers = [*STEP_GARBAGE, *RAISED, *(UNSENDABLE if backend in SEPARATE else ())]
+    for kind in bad_answers:
         envs.reset_slots(range(3), range(3))
         first = envs.step_slots(range(3), ["press red", "press red", "press red"])
         assert not any(step[2] for step in first)
@@ -64,18 +64,18 @@ def test_garbage_of_a_step_costs_one_episode(backend: str) -> None:
             reference.step("press red")
             assert results[slot] == reference.step(action), kind
         assert envs.active == (True, False, True)
-        (began,) = envs.reset_slots([1], [9])
-        assert began == reference.reset(seed=9), kind
+        (beginning,) = envs.reset_slots([1], [9])
+        assert beginning == reference.reset(seed=9), kind
         assert envs.step_slots([1], ["press red"])[0] == reference.step("press red"), kind
     assert envs.restarts == 0
     envs.close()
 
 
 def test_garbage_of_a_reset_costs_one_episode(backend: str) -> None:
-    wrong = [*RESET_GARBAGE, *RAISED, *(UNSENDABLE if backend in SEPARATE else ())]
+    bad_answers = [*RESET_GARBAGE, *RAISED, *(UNSENDABLE if backend in SEPARATE else ())]
     options = [{"split": "train", "index": index} for index in (0, 1, 2)]
     envs = TextVectorEnv.make(GarbageEnv, 3, backend=backend, workers=1)
-    for kind in wrong:
+    for kind in bad_answers:
         envs.set_attr("bad_reset", kind)
         results = envs.reset_slots(range(3), range(3), options)
         assert [info["stop_reason"] for _, info in results] == ["", "error", ""], kind
@@ -129,8 +129,8 @@ def test_calls_that_raise_anything_are_raised_alone(backend: str) -> None:
 def test_odd_infos_pass_the_gymnasium_face() -> None:
     class Odd(ToyEnv):
         def step(self, action: str) -> Any:
-            *rest, info = super().step(action)
-            return *rest, {**info, "big": 10**30, "mixed": [1, "a"], "turn": "third"}
+            *rest_of_step, info = super().step(action)
+            return *rest_of_step, {**info, "big": 10**30, "mixed": [1, "a"], "turn": "third"}
 
     envs = TextVectorEnv([Odd, ToyEnv], autoreset_mode="NextStep")
     envs.reset(seed=0)
@@ -185,13 +185,13 @@ def count_operations(envs: TextVectorEnv) -> int:
 def test_histories_of_forks_are_bounded() -> None:
     envs = TextVectorEnv.make(partial(SlowEnv, ballast=4000), 2, backend="process", workers=1)
     envs.reset_slots([0, 1], [0, 1])
-    before = psutil.Process().memory_info().rss
+    memory_before = psutil.Process().memory_info().rss
     for _ in range(800):
         forks = envs.snapshot_slots([0, 1])
         envs.step_slots([0, 1], ["roll", "roll"])
         envs.restore_slots([0, 1], forks[::-1])
     assert count_operations(envs) <= 4
-    assert psutil.Process().memory_info().rss - before < 30e6
+    assert psutil.Process().memory_info().rss - memory_before < 30e6
     expected = envs.step_slots([0, 1], ["roll", "roll"])
     envs.restore_slots([0, 1], forks[::-1])
     psutil.Process(envs._backend.pids[0]).kill()  # type: ignore[attr-defined]

@@ -62,14 +62,14 @@ def test_forks_go_on_alone_as_those_that_are_waited_for(backend: str) -> None:
     envs.step_slots([1], ["raise"])
     envs.send_snapshots([0])
     (fork,) = collect(envs).values()
-    (before,) = envs.snapshot_slots([0])
+    (snapshot,) = envs.snapshot_slots([0])
     assert (fork.observation, fork.info, fork.active) == (
-        before.observation, before.info, True
+        snapshot.observation, snapshot.info, True
     )  # fmt: skip
     outcomes = envs.step_slots([0], ["roll"])
     envs.send_restores([1, 2, 3], [fork] * 3)
-    begun = collect(envs)
-    assert begun == dict.fromkeys([1, 2, 3], (fork.observation, fork.info))
+    collected = collect(envs)
+    assert collected == dict.fromkeys([1, 2, 3], (fork.observation, fork.info))
     assert envs.step_slots([1, 2, 3], ["roll"] * 3) == outcomes * 3
     assert envs.active == (True,) * 4
     envs.send_snapshots([2])

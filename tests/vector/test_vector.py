@@ -55,12 +55,12 @@ def children() -> set[psutil.Process]:
 
 @pytest.fixture(autouse=True)
 def no_leaks() -> Iterator[None]:
-    before = children()
+    children_before = children()
     yield
     gc.collect()
-    new = children() - before
-    left = psutil.wait_procs(new, timeout=60)[1]
-    assert not left, f"processes left behind: {left}"
+    new = children() - children_before
+    survivors = psutil.wait_procs(new, timeout=60)[1]
+    assert not survivors, f"processes left behind: {survivors}"
 
 
 class WideEnv(ToyEnv):
@@ -84,8 +84,8 @@ def play(envs: TextVectorEnv, turns: int = 12, script: dict[tuple[int, int], str
     for slot, result in zip(slots, envs.reset_slots(slots, list(slots)), strict=True):
         log[slot].append(result)
     for turn in range(turns):
-        ended = [slot for slot, active in enumerate(envs.active) if not active]
-        for slot, result in zip(ended, envs.reset_slots(ended), strict=True):
+        ended_slots = [slot for slot, active in enumerate(envs.active) if not active]
+        for slot, result in zip(ended_slots, envs.reset_slots(ended_slots), strict=True):
             log[slot].append(result)
         actions = [(script or {}).get((slot, turn), act(slot, turn)) for slot in slots]
         for slot, step in zip(slots, envs.step_slots(slots, actions), strict=True):
@@ -269,13 +269,13 @@ def test_an_interrupted_step_leaves_nothing_half_done(backend: str) -> None:
     for member in (envs, expected):
         member.reset_slots(range(3), range(3))
         member.step_slots(range(3), ["roll"] * 3)
-    before = signal.signal(signal.SIGALRM, interrupt)
+    handler_before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     try:
         with pytest.raises(KeyboardInterrupt):
             envs.step_slots(range(3), ["roll", "hang", "roll"])
     finally:
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, handler_before)
     results = envs.step_slots(range(3), ["roll"] * 3)
     if backend == "process":  # back to before the interrupted step
         assert results == expected.step_slots(range(3), ["roll"] * 3)
@@ -302,8 +302,8 @@ def test_random_kills_change_nothing() -> None:
             os.kill(int(rng.choice(victims)), signal.SIGKILL)
         results = envs.step_slots(slots, actions)
         assert results == expected.step_slots(slots, actions)
-        ended = [slot for slot, result in zip(slots, results, strict=True) if result[2]]
-        assert envs.reset_slots(ended) == expected.reset_slots(ended)
+        ended_slots = [slot for slot, result in zip(slots, results, strict=True) if result[2]]
+        assert envs.reset_slots(ended_slots) == expected.reset_slots(ended_slots)
     assert envs.restarts >= 3
     envs.close()
     expected.close()

@@ -68,9 +68,9 @@ class Browser:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        rest = b""
+        received = b""
         while block := os.read(self._read, 1 << 20):
-            *messages, rest = (rest + block).split(b"\0")
+            *messages, received = (received + block).split(b"\0")
             for message in messages:
                 self._messages.put(json.loads(message))
 

@@ -97,10 +97,13 @@ def test_the_page_says_what_the_report_says(tab: Page, tmp_path: Path, samples: 
 
 
 def test_pairs_are_those_that_compare_compares(tab: Page, tmp_path: Path) -> None:
-    solver, other = Solver(lambda i: i in (2, 5), "red"), Solver(lambda i: i in (5, 7), "gold")
+    solver, other_policy = (
+        Solver(lambda i: i in (2, 5), "red"),
+        Solver(lambda i: i in (5, 7), "gold"),
+    )
     first, second = (
         evaluate(policy, TOY_ID, num_tasks=12, out=tmp_path / name)
-        for name, policy in (("a", solver), ("b", other))
+        for name, policy in (("a", solver), ("b", other_policy))
     )
     comparison = compare(second, first)
     assert main(["view", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
@@ -222,10 +225,10 @@ def test_tool_calls_can_be_read(viewer: Viewer, tab: Page) -> None:
     code = "def f():\n    return '<b>'"
     arguments = json.dumps({"path": "a.py", "code": code, "line": 3})
     call = json.dumps({"name": "edit", "arguments": arguments})
-    plain = json.dumps({"name": "submit", "arguments": {}})
+    plain_call = json.dumps({"name": "submit", "arguments": {}})
     turns = [
         turn(1, action="edit", raw_text=f"I mend it.<tool_call>{call}</tool_call>"),
-        turn(2, raw_text=f"<tool_call>{plain}</tool_call>"),
+        turn(2, raw_text=f"<tool_call>{plain_call}</tool_call>"),
         turn(3, raw_text='<tool_call>{"name": "edit", "arguments": "{"}</tool_call>'),
         turn(4, raw_text='<tool_call>{"name": 5, "arguments": null}</tool_call>'),
         turn(5, raw_text="<tool_call>" * 90_000 + "</tool_call>"),

@@ -314,8 +314,8 @@ def test_the_command_writes_beside_the_input(tmp_path: Path, capsys: Any) -> Non
     assert str(page) in out and len(Parsed(page.read_bytes()).rows()[0]) == 3
     assert run_view(capsys, str(path), "--max-episodes", "2")[0] == 0, "an older page is replaced"
     assert len(Parsed(page.read_bytes()).rows()[0]) == 2
-    other = write(tmp_path / "b.jsonl", make_episodes(3))
-    assert run_view(capsys, str(path), str(other))[0] == 0
+    other_page = write(tmp_path / "b.jsonl", make_episodes(3))
+    assert run_view(capsys, str(path), str(other_page))[0] == 0
     assert len(Parsed((tmp_path / "run-vs-b.html").read_bytes()).rows()) == 2
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "b.jsonl", "run-vs-b.html", "run.html", "run.jsonl",

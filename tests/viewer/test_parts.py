@@ -33,13 +33,13 @@ def table(tab: Page) -> list[list[str]]:
 
 
 def mixed() -> list[Episode]:
-    other = {"env_id": "agentgym/Other-v0"}
+    other_fields = {"env_id": "agentgym/Other-v0"}
     return [
         episode("a", 2, policy="random"),
         solved("a", policy="oracle"),
         solved("b", policy="oracle"),
-        episode("c", 1, policy="oracle", **other),
-        episode("d", 1, policy="oracle", stop_reason="error", **other),
+        episode("c", 1, policy="oracle", **other_fields),
+        episode("d", 1, policy="oracle", stop_reason="error", **other_fields),
     ]
 
 
@@ -81,9 +81,9 @@ def test_parts_of_a_training_run_are_rows(tab: Page, tmp_path: Path) -> None:
 
 
 def test_parts_of_two_runs_are_compared_part_by_part(viewer: Viewer, tab: Page) -> None:
-    other = {"env_id": "agentgym/Other-v0"}
-    first = [episode("a", 1), episode("c", 1, **other)]
-    second = [episode("a", 3), episode("c", 2, **other)]
+    other_fields = {"env_id": "agentgym/Other-v0"}
+    first = [episode("a", 1), episode("c", 1, **other_fields)]
+    second = [episode("a", 3), episode("c", 2, **other_fields)]
     tab.open(viewer(first, second))
     rows = table(tab)[1:]
     assert [row[0].split() for row in rows[:4]] == [
@@ -157,15 +157,15 @@ def test_a_damaged_plan_says_nothing(tab: Page, tmp_path: Path, content: str) ->
 def test_the_chosen_row_reaches_the_edge(viewer: Viewer, tab: Page) -> None:
     for count in (3, 200):
         tab.open(viewer(make_episodes(count)))
-        right = "document.querySelector({}).getBoundingClientRect().right"
-        row, table = (tab.run(right.format(json.dumps(name))) for name in (".row.at", "#scroll"))
+        edge = "document.querySelector({}).getBoundingClientRect().right"
+        row, table = (tab.run(edge.format(json.dumps(name))) for name in (".row.at", "#scroll"))
         bar = tab.run("(() => { const s = document.querySelector('#scroll');"
                       "return s.offsetWidth - s.clientWidth; })()")  # fmt: skip
         assert row == table - bar
         cells = [
-            tab.run(f"document.querySelector('{where} .cell:nth-child(2)')"
+            tab.run(f"document.querySelector('{selector} .cell:nth-child(2)')"
                     ".getBoundingClientRect().right")
-            for where in ("#head", "#space")
+            for selector in ("#head", "#space")
         ]  # fmt: skip
         assert cells[0] == cells[1], "headings stand above their columns"
 

@@ -36,8 +36,8 @@ def headings(tab: Page) -> list[str]:
 
 def test_filters_titles_and_headings_are_words(viewer: Viewer, tab: Page) -> None:
     paid = turn(1, reward_terms={"a bonus": 1.0}, action_valid=False, finish_reason="length")
-    other = episode("x", [paid], env_id="agentgym/Other-v0", split="valid", policy="random")
-    tab.open(viewer([*make_episodes(4, turns=1), other], [other]), "#?term=a+bonus")
+    other_episode = episode("x", [paid], env_id="agentgym/Other-v0", split="valid", policy="random")
+    tab.open(viewer([*make_episodes(4, turns=1), other_episode], [other_episode]), "#?term=a+bonus")
     assert tab.run("document.title") == "a.jsonl and b.jsonl"
     assert "a bonus" in headings(tab)
     offered = options(tab)

@@ -81,10 +81,10 @@ def test_facts_of_facts_and_the_way_that_a_person_takes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("place", "value", "message"), WRONG)
 def test_what_is_wrong_is_named(tmp_path: Path, place: Any, value: Any, message: str) -> None:
     content = copy.deepcopy(LAMPS)
-    at: Any = content
+    part: Any = content
     for key in place[:-1]:
-        at = at[key]
-    at[place[-1]] = value
+        part = part[key]
+    part[place[-1]] = value
     with pytest.raises(DataError, match=f"(?s){message}"):
         make(str(write_file(tmp_path, content)))
 

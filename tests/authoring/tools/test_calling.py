@@ -51,13 +51,13 @@ def workers() -> int:
 
 
 def test_calls_share_a_thread_until_one_is_late(caller: Caller) -> None:
-    before = workers()
+    workers_before = workers()
     answers = [caller.call(name, {}) for _ in range(3)]
     assert len({answer.text for answer in answers}) == 1 and answers[0].text != str(
         threading.get_ident()
     )
     assert caller.call(fail, {}) == ("error: LookupError: gone", True)
-    assert caller.call(name, {}) == answers[0] and workers() == before + 1
+    assert caller.call(name, {}) == answers[0] and workers() == workers_before + 1
     caller._timeout = 0.05
     assert caller.call(wait, {}) == ("error: the call took longer than 0.05 seconds", True)
     assert caller.busy
@@ -71,9 +71,9 @@ def test_calls_share_a_thread_until_one_is_late(caller: Caller) -> None:
     assert not caller.busy
     caller.close()
     caller.close()
-    while workers() > before and time.monotonic() < end:
+    while workers() > workers_before and time.monotonic() < end:
         time.sleep(0.01)
-    assert workers() == before
+    assert workers() == workers_before
 
 
 def test_a_caller_travels_and_goes_without_its_thread(caller: Caller) -> None:
@@ -83,11 +83,11 @@ def test_a_caller_travels_and_goes_without_its_thread(caller: Caller) -> None:
         twin.close()
     with pytest.raises(KeyboardInterrupt):
         caller.call(interrupt, {})
-    before, dropped = workers(), Caller(5.0)
+    workers_before, dropped = workers(), Caller(5.0)
     dropped.call(name, {})
     del dropped
     gc.collect()
     end = time.monotonic() + 10
-    while workers() > before and time.monotonic() < end:
+    while workers() > workers_before and time.monotonic() < end:
         time.sleep(0.01)
-    assert workers() <= before
+    assert workers() <= workers_before

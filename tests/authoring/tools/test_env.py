@@ -71,8 +71,8 @@ def begun(tools: Any = FUNCTIONS, **options: Any) -> ToolEnv:
 
 def take_turn(env: ToolEnv, action: str) -> tuple[str, bool, bool]:
     """Return what a call is answered, and whether it was valid and failed."""
-    observation, paid, ended, _, info = env.step(action)
-    assert (paid, ended) == (0.0, False)
+    observation, paid, terminated, _, info = env.step(action)
+    assert (paid, terminated) == (0.0, False)
     return observation, info["action_valid"], info["details"]["failed"]
 
 
@@ -148,12 +148,12 @@ def test_calls_have_a_time_limit() -> None:
 
 
 def test_every_episode_has_tools_of_its_own_and_they_fork() -> None:
-    env, other = (begun(Calculator, expert=expert, timeout=None) for _ in range(2))
+    env, other_env = (begun(Calculator, expert=expert, timeout=None) for _ in range(2))
     take_turn(env, "```add\n<a>1</a>\n<b>2</b>\n```")
     fork = pickle.loads(pickle.dumps(env.snapshot()))
     take_turn(env, "```add\n<a>3</a>\n<b>4</b>\n```")
-    assert take_turn(env, "recall")[0] == "7" and take_turn(other, "recall[digits]")[0] == "0"
-    for fork_env in (other, env, env):
+    assert take_turn(env, "recall")[0] == "7" and take_turn(other_env, "recall[digits]")[0] == "0"
+    for fork_env in (other_env, env, env):
         fork_env.restore(fork)
         assert take_turn(fork_env, "recall")[0] == "3" and fork_env.turn == 2
     assert env.reset(seed=0)[1]["oracle_turns"] == 2
@@ -202,10 +202,10 @@ def test_what_cannot_be_copied_says_so() -> None:
     drawn = take_turn(drawer, "draw")
     drawer.restore(fork)
     assert take_turn(drawer, "draw") == drawn
-    other = begun(Kept)
-    other.reset(seed=5)
+    other_env = begun(Kept)
+    other_env.reset(seed=5)
     drawer.reset(seed=5)
-    assert take_turn(other, "draw") == take_turn(drawer, "draw") != drawn
+    assert take_turn(other_env, "draw") == take_turn(drawer, "draw") != drawn
 
 
 def make_functions(task: Mapping[str, Any]) -> list[Callable[..., Any]]:

@@ -73,8 +73,8 @@ def test_schemas_that_refer_to_themselves_end() -> None:
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}}}
     loop = {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}}
     for schema in ({"$ref": "#/$defs/N", "$defs": {"N": node}}, loop, {"$ref": "#"}):
-        plain = plain_schema(schema)
-        assert len(json.dumps(plain)) < 1000 and "$ref" not in json.dumps(plain)
+        plain_form = plain_schema(schema)
+        assert len(json.dumps(plain_form)) < 1000 and "$ref" not in json.dumps(plain_form)
     assert plain_schema({"$ref": "#/$defs/N", "$defs": {"N": node}})["properties"]["next"] == {
         "type": "object"
     }
@@ -85,9 +85,9 @@ def test_references_that_double_at_each_step_are_bounded() -> None:
         f"D{n}": {"properties": {side: {"$ref": f"#/$defs/D{n + 1}"} for side in "ab"}}
         for n in range(60)
     }
-    plain = plain_schema({"$ref": "#/$defs/D0", "$defs": defs})
-    assert json.dumps(plain).count("{") < 2 * MOST_NODES + 2
-    assert len(shape(plain)) <= LONGEST_SHAPE
+    plain_form = plain_schema({"$ref": "#/$defs/D0", "$defs": defs})
+    assert json.dumps(plain_form).count("{") < 2 * MOST_NODES + 2
+    assert len(shape(plain_form)) <= LONGEST_SHAPE
     deep: dict[str, Any] = {}
     for _ in range(5000):
         deep = {"items": deep, "type": "array"}
@@ -120,7 +120,7 @@ JSON = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(JSON)
 def test_no_schema_breaks_the_reader(schema: Any) -> None:
-    plain = plain_schema(schema)
-    assert plain_schema(plain) == plain
-    assert len(shape(plain)) <= LONGEST_SHAPE and isinstance(types_of(plain), frozenset)
-    make_tool("tool", "", {"properties": {"a": plain, "b": True}, "required": ["a"]})
+    plain_form = plain_schema(schema)
+    assert plain_schema(plain_form) == plain_form
+    assert len(shape(plain_form)) <= LONGEST_SHAPE and isinstance(types_of(plain_form), frozenset)
+    make_tool("tool", "", {"properties": {"a": plain_form, "b": True}, "required": ["a"]})

@@ -13,16 +13,16 @@ def _threads() -> list[threading.Thread]:
 
 def test_no_thread_outlives_its_caller() -> None:
     """Nor does one of a call inside a call, or of one that was late."""
-    before, release = set(_threads()), threading.Event()
+    threads_before, release = set(_threads()), threading.Event()
     caller = Caller(5.0)
     assert caller.call(lambda: caller.call(lambda: 3, {}).text, {}).text == "3"
     late = Caller(0.05)
     assert late.call(release.wait, {}).failed and late.busy
-    assert len(set(_threads()) - before) <= 3
+    assert len(set(_threads()) - threads_before) <= 3
     release.set()
     caller.close()
     late.close()
-    for thread in set(_threads()) - before:
+    for thread in set(_threads()) - threads_before:
         thread.join(10)
         assert not thread.is_alive()
     assert not late.busy

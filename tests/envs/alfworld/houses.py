@@ -72,8 +72,8 @@ def random_house(rng: random.Random, goals: str = "all") -> Household:
         facts.append(f"(objectAtLocation {name} {homes[spots[0]]})")
     facts += [f"(toggleable {name})" for name in lamps]
     facts += [
-        f"(canContain {where}Type {kind}Type)"
-        for where in RECEPTACLES
+        f"(canContain {receptacle}Type {kind}Type)"
+        for receptacle in RECEPTACLES
         for kind in OBJECTS
         if rng.random() < 0.6
     ]
@@ -85,7 +85,7 @@ def random_house(rng: random.Random, goals: str = "all") -> Household:
 def _goal(
     rng: random.Random, receptacles: Sequence[str], objects: Sequence[str], goals: str
 ) -> str:
-    where = rng.choice(receptacles).split("_bar_")[0]
+    receptacle = rng.choice(receptacles).split("_bar_")[0]
     object_type = rng.choice(objects).split("_bar_")[0]
     states = [state for state in STATES if goals == "all" or "Sliced" not in state]
     state = rng.choice(states)
@@ -93,8 +93,8 @@ def _goal(
     if kind == "look":
         return LOOK.format(object_type, state)
     if kind == "two":
-        return TWO.format(object_type, where, state.replace("?o)", "?o1)"))
-    types = f"(objectType ?o {object_type}Type) (receptacleType ?r {where}Type)"
+        return TWO.format(object_type, receptacle, state.replace("?o)", "?o1)"))
+    types = f"(objectType ?o {object_type}Type) (receptacleType ?r {receptacle}Type)"
     return PLACE.format(state, types)
 
 

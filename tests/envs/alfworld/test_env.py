@@ -211,11 +211,11 @@ def test_a_malformed_problem_is_told_when_the_environment_is_made(
     pack, folder = tmp_path / "train.json", tmp_path / "folder" / "train"
     pack.write_text(json.dumps([pack_item(sound), {**pack_item(broken), "pddl_problem": text}]))
     write_trial(folder / trial_folder(sound), sound)
-    wrong = write_trial(folder / trial_folder(broken), broken, pddl_problem=text)
-    for data, where in ((pack, f"item 1 of {pack}"), (folder, str(wrong / "game.tw-pddl"))):
+    wrong_trial = write_trial(folder / trial_folder(broken), broken, pddl_problem=text)
+    for data, place in ((pack, f"item 1 of {pack}"), (folder, str(wrong_trial / "game.tw-pddl"))):
         with pytest.raises(DataError, match=message) as caught:
             make(data=str(data))
-        assert f"in pddl_problem of {where}: expected" in str(caught.value)
+        assert f"in pddl_problem of {place}: expected" in str(caught.value)
 
 
 def test_a_checked_pack_is_not_checked_again(tmp_path: Any, monkeypatch: Any) -> None:
@@ -266,9 +266,9 @@ def test_a_fork_of_another_engine_or_expert_is_refused_and_changes_nothing() -> 
     active, game = GameSession(), games(1)[0]
     active.start(game)
     active.step("look")
-    for other in (GameSession("alfworld"), GameSession(expert="searching")):
+    for session in (GameSession("alfworld"), GameSession(expert="searching")):
         with pytest.raises(ConfigurationError, match="engine='native' with expert='oracle'"):
-            other.restore(game, active.snapshot())
+            session.restore(game, active.snapshot())
     for bad_input in (None, (), active.native.state, active.snapshot()._asdict()):
         with pytest.raises(ConfigurationError, match="expected a snapshot"):
             active.restore(game, bad_input)  # type: ignore[arg-type]

@@ -46,11 +46,11 @@ def stray(env: ALFWorldEnv, rng: random.Random, steps: int) -> dict[str, Any]:
         if info["oracle_turns"] != 1 and rng.random() < 0.3:
             action = env.demonstrator_action()
         snapshot = env.snapshot()
-        _, _, over, _, after = env.step(action)
+        _, _, over, _, info_after = env.step(action)
         if over:
             env.restore(snapshot)
         else:
-            info = after
+            info = info_after
     return info
 
 

@@ -191,10 +191,10 @@ def test_a_key_is_of_one_task() -> None:
 
 def test_no_key_tells_what_was_not_touched() -> None:
     """Kitchens that differ in places where nobody has been give the same text to be hashed."""
-    other = GALLEY.replace("(inReceptacle Plate_bar_1 SinkBasin_bar_1)", "")
-    other = other.replace("(inReceptacle Apple_bar_2 Microwave_bar_1)",
+    other_galley = GALLEY.replace("(inReceptacle Plate_bar_1 SinkBasin_bar_1)", "")
+    other_galley = other_galley.replace("(inReceptacle Apple_bar_2 Microwave_bar_1)",
                           "(inReceptacle Apple_bar_2 Fridge_bar_1)")  # fmt: skip
-    sessions = [HouseholdSession(house(GALLEY)), HouseholdSession(house(other))]
+    sessions = [HouseholdSession(house(GALLEY)), HouseholdSession(house(other_galley))]
     moves = ("move apple 2 to sinkbasinbasin 1", "take knife 1 from countertop 2")
     for command in ("look", *WALK, *moves):
         for session in sessions:

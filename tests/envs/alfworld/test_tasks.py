@@ -242,13 +242,15 @@ def test_official_games_of_some_types_and_in_order(tmp_path: Path) -> None:
 
 def test_human_sentences(tmp_path: Path) -> None:
     folder_and_pack(tmp_path)
-    human, plain = OfficialTasks(tmp_path, human_goals=True), OfficialTasks(tmp_path)
-    for human_task, other in zip(human.iterate("test"), plain.iterate("test"), strict=True):
-        assert human_task.goal == f"Do it, please: {other.goal}"
-        assert human_task.id == other.id.replace("official", "official-human")
-        assert human.problem(human_task).problem == plain.problem(other).problem
+    human, plain_goals = OfficialTasks(tmp_path, human_goals=True), OfficialTasks(tmp_path)
+    for human_task, plain_task in zip(
+        human.iterate("test"), plain_goals.iterate("test"), strict=True
+    ):
+        assert human_task.goal == f"Do it, please: {plain_task.goal}"
+        assert human_task.id == plain_task.id.replace("official", "official-human")
+        assert human.problem(human_task).problem == plain_goals.problem(plain_task).problem
     packed = OfficialTasks(tmp_path / "packs", human_goals=True)
-    assert packed.task("test", 0).goal == plain.task("test", 0).goal
+    assert packed.task("test", 0).goal == plain_goals.task("test", 0).goal
 
 
 def test_open_tasks_chooses_and_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,10 +45,10 @@ def test_the_view_equals_minigrids() -> None:
         env, rng = open_level(level, index), random.Random(index)
         for _ in range(40):
             cells = env.grid.grid
-            for at in range(len(cells)):
+            for place in range(len(cells)):
                 if rng.random() < 0.05:
                     door = Door("red", is_open=rng.random() < 0.5)
-                    cells[at] = rng.choice((None, None, Wall(), door, Ball("blue")))
+                    cells[place] = rng.choice((None, None, Wall(), door, Ball("blue")))
             env.agent_pos = rng.randrange(env.grid.width), rng.randrange(env.grid.height)
             env.agent_dir = rng.randrange(4)
             image = type(env).gen_obs(env)["image"].tolist()
@@ -79,8 +79,8 @@ def test_what_is_seen_is_where_it_is() -> None:
                 side = next((word for word in ("left", "right") if word in words), "")
                 aside = int(words[words.index(side) - 1]) * (-1) ** (side == "left") if side else 0
                 ahead = int(words[words.index("ahead") - 1]) if "ahead" in words else 0
-                at = grid.agent_pos + ahead * grid.dir_vec + aside * grid.right_vec
-                entity = grid.grid.get(*map(int, at))
+                position = grid.agent_pos + ahead * grid.dir_vec + aside * grid.right_vec
+                entity = grid.grid.get(*map(int, position))
                 assert entity is not None and f"{entity.color} {entity.type}" in entry
                 looked += 1
             observation, _, _, _, info = env.step(str(env.demonstrator_action()))
@@ -110,8 +110,8 @@ def test_the_bot_advises_a_policy_that_has_left_its_plan(
         env = make(difficulty="easy", horizon=40)
         _, info = env.reset(options={"split": "test", "index": index})
         planned = str(env.demonstrator_action())
-        other = next(a for a in ("turn left", "turn right") if a != planned)
-        info = env.step(other)[4]
+        other_turn = next(a for a in ("turn left", "turn right") if a != planned)
+        info = env.step(other_turn)[4]
         assert info["oracle_turns"] == -1
         fork = env.snapshot()
         ways = []

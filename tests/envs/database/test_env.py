@@ -106,8 +106,8 @@ def test_a_fork_has_its_own_tables():
     env.step(f"sql[DELETE FROM {table} WHERE id = 2]")
     fork = pickle.loads(pickle.dumps(env.snapshot()))
     env.step(f"sql[DELETE FROM {table}]")
-    other = make(difficulty="hard")
-    for twin in (other, env):
+    harder = make(difficulty="hard")
+    for twin in (harder, env):
         twin.restore(fork)
         table_text = twin.step(
             f"sql[SELECT count(*), min(id), max(rowid) FROM {table} WHERE id < 4]"

@@ -98,10 +98,10 @@ def peak() -> int:
 @pytest.mark.parametrize("sql", (*ESCAPES, *CHANCE, *BOMBS), ids=lambda sql: repr(sql[:40]))
 def test_a_hostile_statement_is_answered_with_words_and_changes_nothing(sql, peak, tmp_path):
     database = Database((BOOKS,))
-    before = database.contents()
+    contents_before = database.contents()
     with pytest.raises(SqlError) as caught:
         database.execute(sql)
-    assert str(caught.value) and database.contents() == before and not database.changed
+    assert str(caught.value) and database.contents() == contents_before and not database.changed
     assert database.execute("SELECT count(*) FROM book").rows == ((24,),)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < peak + 64 * 1024
     database.close()

@@ -36,8 +36,8 @@ def write_rows(folder, *rows):
 
 
 def test_rows_are_played(tmp_path):
-    left = [("2.", "Red, Moon")]
-    hashed = {**CHANGE, "answer_md5": f"[('{table_hash([left])}',)]"}
+    replies = [("2.", "Red, Moon")]
+    hashed = {**CHANGE, "answer_md5": f"[('{table_hash([replies])}',)]"}
     path = write_rows(tmp_path, QUESTION, CHANGE, hashed)
     env = gymnasium.make("agentgym/Database-v0", data=path, expert="oracle").unwrapped
     assert env.tasks.splits == ("test",) and env.tasks.len("test") == 3

@@ -175,13 +175,13 @@ def test_tables_that_cannot_be_used_are_named(
 def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "SALES.tsv").write_text("a\n1\n", encoding="utf-8")
-    wrong = [
+    wrong_answers = [
         (tmp_path / "none.csv", DataError, "does not exist"),
         (tmp_path / "empty", DataError, r"end with \.csv or \.tsv"),
         ([tmp_path / "sales.csv", tmp_path / "SALES.tsv"], DataError, "'sales' twice"),
         ([3], ConfigurationError, "CSV or SQLite file"),
     ]
-    for data, kind, reason in wrong:
+    for data, kind, reason in wrong_answers:
         with pytest.raises(kind, match=reason):
             make(tmp_path, KNOWN, data=data)
     for arguments, reason in (

@@ -60,8 +60,8 @@ def test_the_calculator_is_exact_and_says_what_it_cannot_do() -> None:
 
 def test_right_answers_in_any_form_and_wrong_ones() -> None:
     env = begun()
-    right = env.task.content["answer"]
-    for text, success in ((right, True), (f"so \\boxed{{{right}.0}}", True), ("nothing", False)):
+    answer = env.task.content["answer"]
+    for text, success in ((answer, True), (f"so \\boxed{{{answer}.0}}", True), ("nothing", False)):
         env.reset(options={"split": "test", "index": 1})
         observation, reward, terminated, _, info = env.step(f"answer[{text}]")
         assert (terminated, reward, info["success"]) == (True, float(success), success)

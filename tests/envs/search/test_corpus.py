@@ -231,12 +231,12 @@ def test_a_corpus_that_cannot_be_used(
 @pytest.mark.parametrize("dialect", ["search-r1", "ragen"])
 def test_a_server_gives_what_its_retriever_gives(tmp_path: Path, dialect: str) -> None:
     questions = write_questions(tmp_path)
-    plain = make(corpus=CountingRetriever(), questions=questions)
+    searcher = make(corpus=CountingRetriever(), questions=questions)
     with running(CountingRetriever()) as url:
         env = make(retriever_url=url, dialect=dialect, questions=questions)
-        for member in (plain, env):
+        for member in (searcher, env):
             member.reset(options={"split": "train", "index": 1})
-        assert env.step("search[Belden mayor]")[:4] == plain.step("search[Belden mayor]")[:4]
+        assert env.step("search[Belden mayor]")[:4] == searcher.step("search[Belden mayor]")[:4]
         assert play(env)["details"]["gold_recall"] == 1.0
 
 

@@ -233,9 +233,9 @@ def test_a_digest_covers_question_answers_and_corpus(questions: Path, tmp_path: 
         pass
 
     task = make(questions).tasks.task("train", 0)
-    other = make(questions, Another()).tasks.task("train", 0)
+    other_task = make(questions, Another()).tasks.task("train", 0)
     assert task.content["answers"] == ["Tom O'Hare"] and task.content["hops"] == 1
-    assert task.id == other.id and task.digest() != other.digest()
+    assert task.id == other_task.id and task.digest() != other_task.digest()
 
 
 @pytest.mark.parametrize(

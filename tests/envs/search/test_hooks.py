@@ -146,8 +146,8 @@ def test_hooks_are_copied_stored_and_wrapped(questions: Path) -> None:
     stored = hooks_to_json(hooks)
     assert stored is not None and hooks_from_json(stored) == hooks
     assert pickle.loads(pickle.dumps(hooks)) == copy.deepcopy(hooks) == hooks
-    plain = make(questions, [])
-    wrapped = ShapedReward(plain, hooks)
+    plain_env = make(questions, [])
+    wrapped = ShapedReward(plain_env, hooks)
     env = make(questions, hooks)
     options = {"split": "train", "index": 1, "hops": None}
     wrapped.reset(options=options)

@@ -97,10 +97,10 @@ def test_a_question_follows_the_change() -> None:
     assert say(session, "Done.") == request.question
     say(session, f"It is {request.fact}.")
     assert session.talk.gone and session.talk.correct == (0,)
-    wrong = ServiceSession(plain(task, openings=(1,)))
-    say(wrong, "Done.")
-    say(wrong, f"It is {request.fact + 1}.")
-    assert wrong.talk.gone and not wrong.talk.correct
+    wrong_case = ServiceSession(plain(task, openings=(1,)))
+    say(wrong_case, "Done.")
+    say(wrong_case, f"It is {request.fact + 1}.")
+    assert wrong_case.talk.gone and not wrong_case.talk.correct
 
 
 @pytest.mark.parametrize("number", range(3))

@@ -17,7 +17,9 @@ HORIZON = 40
 def test_clerk_and_oracle_solve_every_task_within_the_horizon(difficulty: str) -> None:
     turns = {}
     for expert in ("clerk", "oracle"):
-        sessions = [finish(ServiceSession(problem(difficulty, at)), expert) for at in range(COUNT)]
+        sessions = [
+            finish(ServiceSession(problem(difficulty, number)), expert) for number in range(COUNT)
+        ]
         assert all(session.solved() for session in sessions)
         turns[expert] = sum(len(session.turns) for session in sessions)
         assert max(len(session.turns) for session in sessions) <= HORIZON

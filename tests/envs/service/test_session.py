@@ -33,8 +33,10 @@ def test_nothing_is_shown_before_the_customer_is_found(domain: str) -> None:
     assert str(task.customers[task.customer]["name"]) in call(session, "find", task.customer)
     assert record in call(session, "list")
     assert f"{task.domain.record} {record}: " in call(session, "show", record)
-    other = next(key for key, row in task.records.items() if row["customer"] != task.customer)
-    assert call(session, "show", other).startswith(f"error: no {task.domain.record} {other}")
+    other_key = next(key for key, row in task.records.items() if row["customer"] != task.customer)
+    assert call(session, "show", other_key).startswith(
+        f"error: no {task.domain.record} {other_key}"
+    )
 
 
 def test_the_catalog_is_searched_by_words() -> None:
@@ -93,12 +95,12 @@ def test_a_change_beyond_the_request_fails_unless_it_is_undone() -> None:
 def test_a_refusal_names_the_rule(text: str, expected: bool) -> None:
     task = first("easy", refused)
     rule = task.requests[0].rule
-    for found in (True, False):
+    for is_found in (True, False):
         session = ServiceSession(task)
-        if found:
+        if is_found:
             call(session, "find", task.customer)
         say(session, text.format(rule=rule, wrong=rule % len(task.rules) + 1))
-        assert session.ended and session.solved() is (expected and found)
+        assert session.ended and session.solved() is (expected and is_found)
 
 
 def test_a_forbidden_change_fails() -> None:
@@ -120,10 +122,10 @@ def test_a_transfer_names_the_rule_and_is_only_for_a_supervisor() -> None:
     assert call(session, "transfer", "0").startswith("error: expected the number of a rule")
     call(session, "transfer", str(request.rule % len(task.rules) + 1))
     assert session.ended and not session.solved()
-    other = first("easy", refused)
-    session = ServiceSession(other)
-    call(session, "find", other.customer)
-    call(session, "transfer", str(other.requests[0].rule))
+    other_case = first("easy", refused)
+    session = ServiceSession(other_case)
+    call(session, "find", other_case.customer)
+    call(session, "transfer", str(other_case.requests[0].rule))
     assert session.ended and not session.solved()
 
 
@@ -132,7 +134,7 @@ def test_a_change_without_the_required_yes_fails() -> None:
     session = finish(ServiceSession(task))
     assert task.confirm and session.solved()
     hurried = ServiceSession(task)
-    place = next(at for at, request in enumerate(task.requests) if request.change)
+    place = next(number for number, request in enumerate(task.requests) if request.change)
     request = task.requests[place]
     call(hurried, "find", task.customer)
     call(hurried, request.change, request.record, request.value)

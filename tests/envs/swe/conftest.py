@@ -20,5 +20,5 @@ def grades() -> None:
 @pytest.fixture(scope="session")
 def questioned(tmp_path_factory: pytest.TempPathFactory) -> Instance:
     """The first small task, with held-out questions that were made for it."""
-    plain = SmallSet().instance("train", 0)
-    return replace(plain, held_out=make_bank(plain, tmp_path_factory.mktemp("banks")))
+    instance = SmallSet().instance("train", 0)
+    return replace(instance, held_out=make_bank(instance, tmp_path_factory.mktemp("banks")))

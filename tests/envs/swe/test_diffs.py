@@ -70,8 +70,8 @@ def test_nothing_is_a_diff_of_nothing() -> None:
 @pytest.mark.parametrize("sign", SEPARATORS)
 def test_a_line_may_hold_what_ends_lines_elsewhere(sign: str) -> None:
     diff = f"--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n {sign}\n-p{sign}q\n+r{sign}{sign}\n s\n"
-    before, after = f"{sign}\np{sign}q\ns\n".encode(), f"{sign}\nr{sign}{sign}\ns\n".encode()
-    assert apply_diff(diff, {"x": before}.get) == {"x": after}
+    old_text, new_text = f"{sign}\np{sign}q\ns\n".encode(), f"{sign}\nr{sign}{sign}\ns\n".encode()
+    assert apply_diff(diff, {"x": old_text}.get) == {"x": new_text}
 
 
 @pytest.mark.parametrize(

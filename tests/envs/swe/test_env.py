@@ -202,11 +202,11 @@ def test_copies_and_snapshots_open_their_box_again(env: SWEEnv) -> None:
         lambda: copy.deepcopy(env),
     ]
     twins = [make() for make in copies]
-    other = small_env()
-    other.restore(pickle.loads(pickle.dumps(env.snapshot())))
+    other_small_env = small_env()
+    other_small_env.restore(pickle.loads(pickle.dumps(env.snapshot())))
     expected = [env.step(look), env.step(SUBMIT)]
     assert "a\nb\n" in expected[0][0] and expected[1][4]["success"]
-    for twin in (*twins, other):
+    for twin in (*twins, other_small_env):
         assert [twin.step(look), twin.step(SUBMIT)] == expected
         twin.close()
 
@@ -232,20 +232,20 @@ def boxes() -> set[int]:
 
 
 def test_boxes_end_with_their_episode() -> None:
-    before = boxes()
+    boxes_before = boxes()
     env = small_env(sandbox="namespace")
     for _ in range(3):
         env.reset(options=FIRST)
         env.step(bash("true"))
-    assert len(boxes() - before) == 1
+    assert len(boxes() - boxes_before) == 1
     env.close()
     env.close()
-    assert not boxes() - before
+    assert not boxes() - boxes_before
     env.reset(options=FIRST)
     env.step(bash("true"))
     del env
     gc.collect()
-    assert not boxes() - before
+    assert not boxes() - boxes_before
 
 
 def death(monkeypatch: pytest.MonkeyPatch, words: str = "lethal") -> None:
@@ -448,10 +448,10 @@ def test_a_wrapper_with_hooks_sees_the_potential_of_dense() -> None:
 
 @pytest.mark.slow
 def test_no_command_is_carried_out_again_when_a_worker_dies() -> None:
-    before = {child.pid for child in psutil.Process().children()}
+    pids_before = {child.pid for child in psutil.Process().children()}
     envs = TextVectorEnv([small_env] * 2, backend="process", workers=1)
     envs.reset(seed=[0, 1])
-    (worker,) = (child for child in psutil.Process().children() if child.pid not in before)
+    (worker,) = (child for child in psutil.Process().children() if child.pid not in pids_before)
     envs.step([bash("echo x >> log")] * 2)
     boxes = worker.children(recursive=True)
     worker.kill()

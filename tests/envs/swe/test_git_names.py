@@ -61,23 +61,23 @@ OLD_AND_NEW = (
 @pytest.mark.parametrize(("old", "new"), OLD_AND_NEW)
 @pytest.mark.parametrize("quote_path", ["true", "false"])
 def test_names_in_diffs_of_git(tmp_path: Path, old: str, new: str, quote_path: str) -> None:
-    before = "".join(f"line {number}\n" for number in range(9)).encode()
-    after = before.replace(b"line 4\n", b"line four\n")
-    _store(tmp_path, {old: before, "gone.py": b"x\n"})
+    old_files = "".join(f"line {number}\n" for number in range(9)).encode()
+    new_files = old_files.replace(b"line 4\n", b"line four\n")
+    _store(tmp_path, {old: old_files, "gone.py": b"x\n"})
     (tmp_path / "gone.py").unlink()
     (tmp_path / old).unlink()
-    _write(tmp_path, {new: after, "é new.py": b"y\n"})
+    _write(tmp_path, {new: new_files, "é new.py": b"y\n"})
     git(tmp_path, "add", "-A")
     diff = git(tmp_path, "-c", f"core.quotePath={quote_path}", "diff", "--cached", "-M").decode()
-    changed = {old: None, new: after} if old != new else {new: after}
-    assert apply_diff(diff, {old: before, "gone.py": b"x\n"}.get) == {
+    changed = {old: None, new: new_files} if old != new else {new: new_files}
+    assert apply_diff(diff, {old: old_files, "gone.py": b"x\n"}.get) == {
         **changed, "gone.py": None, "é new.py": b"y\n",
     }  # fmt: skip
     assert set(touched_files(diff)) == {old, new, "gone.py", "é new.py"}
     assert set(remaining_files(diff)) == {new, "é new.py"}
     git(tmp_path, "apply", "-R", "--check", "-", input_bytes=diff.encode())
     git(tmp_path, "apply", "--index", "-", input_bytes=reversed_diff(diff).encode())
-    assert (tmp_path / old).read_bytes() == before
+    assert (tmp_path / old).read_bytes() == old_files
 
 
 def _usable(name: str) -> bool:
@@ -100,19 +100,19 @@ def test_git_and_we_read_each_other(
     folder = tmp_path_factory.mktemp("names")
     old = None if kind == "made" else b"a\x0cb\nc\r\nd"
     new = None if kind == "gone" else b"a\x0cb\nC\r\nd\xe2\x80\xa8e\n"
-    before = {} if old is None else {name: old}
-    after = {} if new is None else {name: new}
-    own_diff = write_diff(before, after)
+    old_files = {} if old is None else {name: old}
+    new_files = {} if new is None else {name: new}
+    own_diff = write_diff(old_files, new_files)
     assert [(change.old_path or change.new_path) for change in read_diff(own_diff)] == [name]
-    assert apply_diff(own_diff, before.get) == {name: new}
-    _store(folder, {**before, "other.py": b""})
+    assert apply_diff(own_diff, old_files.get) == {name: new}
+    _store(folder, {**old_files, "other.py": b""})
     git(
         folder, "apply", "--index", "--whitespace=nowarn", "-", input_bytes=own_diff.encode("utf-8")
     )
     assert (folder / name).exists() == (new is not None)
     assert new is None or (folder / name).read_bytes() == new
     git_diff = git(folder, "diff", "--cached", "--no-renames").decode("utf-8", "surrogateescape")
-    assert apply_diff(git_diff, before.get) == {name: new}
+    assert apply_diff(git_diff, old_files.get) == {name: new}
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:

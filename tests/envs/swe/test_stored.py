@@ -33,8 +33,10 @@ def folder(tmp_path):
     record = InstanceRecord(
         "prices-001", "prices", "Wrong.\n", (EDIT,), (1,), details=(("kind", "x"),)
     )
-    other = InstanceRecord("prices-002", "prices", "Too.\n", (EDIT,), (0, 1), "test", patch="p")
-    text = repository.line() + record.line() + other.line()
+    other_task = InstanceRecord(
+        "prices-002", "prices", "Too.\n", (EDIT,), (0, 1), "test", patch="p"
+    )
+    text = repository.line() + record.line() + other_task.line()
     (tmp_path / INSTANCES).write_text(text)
     return tmp_path
 

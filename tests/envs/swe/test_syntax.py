@@ -21,11 +21,11 @@ def switching() -> Iterator[None]:
     def switch(*_: object) -> None:
         time.sleep(0)
 
-    before = gc.get_threshold()
+    threshold_before = gc.get_threshold()
     gc.callbacks.append(switch)
     gc.set_threshold(50)
     yield
-    gc.set_threshold(*before)
+    gc.set_threshold(*threshold_before)
     gc.callbacks.remove(switch)
 
 

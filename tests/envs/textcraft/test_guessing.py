@@ -61,10 +61,10 @@ def test_it_continues_from_a_state_reached_by_another_policy(difficulty: str) ->
         for number in range(index % 4):
             actions = sorted(info["admissible_actions"])
             info = env.step(actions[(7 * number) % len(actions)])[4]
-        state, rest = env.snapshot(), [str(env.demonstrator_action())]
-        env.step(rest[0])
+        state, late_actions = env.snapshot(), [str(env.demonstrator_action())]
+        env.step(late_actions[0])
         env.restore(state)
-        assert [str(env.demonstrator_action())] == rest
+        assert [str(env.demonstrator_action())] == late_actions
         while not info["stop_reason"]:
             turns_left = info["oracle_turns"]
             info = env.step(str(env.demonstrator_action()))[4]

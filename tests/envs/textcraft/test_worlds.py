@@ -38,13 +38,13 @@ def test_worlds_are_what_the_settings_say(name: str) -> None:
 
 def searched(world: CraftWorld) -> int:
     """Return the length of the shortest plan by search over states, with amounts that suffice."""
-    most = {name: 6 for name in world.book.raw_items}
+    limits = {name: 6 for name in world.book.raw_items}
     queue: deque[tuple[dict[str, int], int]] = deque([({}, 0)])
     visited = set()
     while queue:
         carried, turns = queue.popleft()
         session = CraftSession(world)
-        commands = [f"get {most[name]} {name}" for name in most if name not in carried]
+        commands = [f"get {limits[name]} {name}" for name in limits if name not in carried]
         session.restore(carried)
         commands += [command for command in session.admissible() if command.startswith("craft")]
         for command in commands:

@@ -56,11 +56,11 @@ def make(engine: str, game_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 def solve(env: TextWorldEnv, index: int = 0, **options: Any) -> tuple[list[float], dict[str, Any]]:
     """Play the expert; returns the rewards and the last info."""
     observation, info = env.reset(seed=0, options={"split": "test", "index": index, **options})
-    oracle, rewards, done = env.demonstrator(), list[float](), False
-    while not done:
+    oracle, rewards, over = env.demonstrator(), list[float](), False
+    while not over:
         observation, reward, terminated, truncated, info = env.step(oracle.act(observation, info))
         rewards.append(reward)
-        done = terminated or truncated
+        over = terminated or truncated
     return rewards, info
 
 
@@ -93,8 +93,8 @@ def test_the_wrong_treasure_never_pays(make: Make, reward: str) -> None:
     losses = 0
     for index in range(2):
         _, info = env.reset(options={"split": "test", "index": index, "horizon": 60})
-        rng, rewards, done = random.Random(index), list[float](), False
-        while not done:
+        rng, rewards, over = random.Random(index), list[float](), False
+        while not over:
             plan = env.session.policy() or ("",)
             treasure = [word for word in plan if word.startswith("take ")]
             choices = [word for word in info["admissible_actions"] if word not in treasure]
@@ -102,7 +102,7 @@ def test_the_wrong_treasure_never_pays(make: Make, reward: str) -> None:
             action = rng.choice(takes or choices)
             _, reward_of_turn, terminated, truncated, info = env.step(action)
             rewards.append(reward_of_turn)
-            done = terminated or truncated
+            over = terminated or truncated
         assert not info["success"] and total(rewards) <= 0.0
         if info["stop_reason"] == "failure":
             losses += 1
@@ -176,14 +176,14 @@ def test_a_game_without_a_policy_is_won_by_its_script(make: Make) -> None:
 
 
 def test_parts_of_the_observation(make: Make) -> None:
-    plain, rich = make(), make(description=True, inventory=True, show_admissible=True)
+    plain_env, rich = make(), make(description=True, inventory=True, show_admissible=True)
     options = {"split": "test", "index": 1}
-    before, info = plain.reset(options=options)
-    observation, same = rich.reset(options=options)
-    assert same == info and observation.startswith(before)
-    room = plain.session.description()
+    observation_before, info = plain_env.reset(options=options)
+    observation, same_info = rich.reset(options=options)
+    assert same_info == info and observation.startswith(observation_before)
+    room = plain_env.session.description()
     for action in ("inventory", "look", "dance", info["admissible_actions"][0]):
-        short, long = plain.step(action), rich.step(action)
+        short, long = plain_env.step(action), rich.step(action)
         assert short[1:] == long[1:] and long[0].startswith(short[0])
         assert long[0].count("You are carrying") == 1 and "-= " in long[0]
         assert ", ".join(long[4]["admissible_actions"]) in long[0]
@@ -195,14 +195,14 @@ def blind(order: str) -> float:
     env, wins = TextWorldEnv("w2-o3-q4", show_admissible=True), 0
     for index in range(80):
         observation, info = env.reset(options={"split": "train", "index": index})
-        typed, done = set[str](), False
-        while not done:
+        typed, over = set[str](), False
+        while not over:
             listed = observation.rpartition("Possible commands: ")[2].split(", ")
             assert listed == info["admissible_actions"]
             fresh = [action for action in listed if action not in typed] or listed
             typed.add(action := fresh[0 if order == "first" else -1])
             observation, _, terminated, truncated, info = env.step(action)
-            done = terminated or truncated
+            over = terminated or truncated
         wins += info["success"]
     return wins / 80
 
@@ -241,13 +241,13 @@ def test_the_state_key_is_of_the_world_not_of_the_way(make: Make) -> None:
 )  # fmt: skip
 def test_hostile_text_changes_nothing(make: Make, action: str) -> None:
     env = make()
-    _, before = env.reset(options={"split": "test", "index": 0})
+    _, observation_before = env.reset(options={"split": "test", "index": 0})
     room = env.step("look")[0]
     observation, reward, terminated, _, info = env.step(action)
     assert observation and reward == 0.0 and not terminated
     observation.encode("utf-8")
-    assert info["state_key"] == before["state_key"]
-    assert info["admissible_actions"] == before["admissible_actions"]
+    assert info["state_key"] == observation_before["state_key"]
+    assert info["admissible_actions"] == observation_before["admissible_actions"]
     assert json.loads(json.dumps(info)) == info
     assert env.step("look")[0] == room
 
@@ -280,15 +280,15 @@ def test_the_engines_agree_in_everything(game_cache: Path, monkeypatch: pytest.M
         rng = random.Random(index)
         options = {"split": "test", "index": index, "horizon": 40}
         assert native.reset(seed=0, options=options) == real.reset(seed=0, options=options)
-        info, done = real.reset(seed=0, options=options)[1], False
-        while not done:
+        info, over = real.reset(seed=0, options=options)[1], False
+        while not over:
             action = rng.choice(info["admissible_actions"])
             action = rng.choice(
                 [action] * 6 + ["dance", "take", action.split()[0], "quit", "go up"]
             )
             result = native.step(action)
             assert result == real.step(action)
-            done, info = result[2] or result[3], result[4]
+            over, info = result[2] or result[3], result[4]
     native.close()
     real.close()
 
@@ -326,27 +326,27 @@ def test_a_snapshot_of_another_kind_is_refused_and_changes_nothing(
 ) -> None:
     env = make(reward="dense")
     options = {"split": "test", "index": 0 if same_game else 1}
-    other = next(name for name in ENGINES if name != engine)
-    kinds = [{"engine": other, "reward": "dense"}, {"reward": "score"}]
-    wrong = []
+    other_engine = next(name for name in ENGINES if name != engine)
+    kinds = [{"engine": other_engine, "reward": "dense"}, {"reward": "score"}]
+    bad_values = []
     for kwargs in kinds:
         other_env = make(**kwargs)
         other_env.reset(options=options)
-        wrong.append(other_env.snapshot())
+        bad_values.append(other_env.snapshot())
     dense_env = make(reward="dense")
     dense_env.reset(options=options)
     fork = dense_env.snapshot()
     for engine_state in (None, 3, {}, {**fork.engine, "game": 5}, {**fork.engine, "game": (1, 2)},
                          {**fork.engine, "episode": {}}):  # fmt: skip
-        wrong.append(dataclasses.replace(fork, engine=engine_state))
-    for snapshot in wrong:
+        bad_values.append(dataclasses.replace(fork, engine=engine_state))
+    for snapshot in bad_values:
         env.reset(options={"split": "test", "index": 0})
         env.step("look")
-        before = pickle.dumps(env.snapshot().engine)
+        pickled = pickle.dumps(env.snapshot().engine)
         with pytest.raises(ConfigurationError, match="expected a snapshot"):
             env._restore(snapshot.engine) if same_game else env.restore(snapshot)
         if same_game:
-            assert pickle.dumps(env.snapshot().engine) == before
+            assert pickle.dumps(env.snapshot().engine) == pickled
             assert env.step("look")[0].startswith("-= ")
     env.restore(fork)
     assert env.step("look")[4]["turn"] == 1

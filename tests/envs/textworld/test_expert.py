@@ -34,12 +34,12 @@ def needed(env: TextWorldEnv, **options: Any) -> None:
     observation, info = env.reset(seed=0, options=options)
     announced = [info["oracle_turns"]]
     assert env.tasks.oracle_turns(env.task) == announced[0]
-    oracle, rewards, done = env.demonstrator(), list[float](), False
-    while not done:
+    oracle, rewards, over = env.demonstrator(), list[float](), False
+    while not over:
         observation, reward, terminated, truncated, info = env.step(oracle.act(observation, info))
         announced.append(info["oracle_turns"])
         rewards.append(reward)
-        done = terminated or truncated
+        over = terminated or truncated
     assert info["success"] and info["turn"] == announced[0]
     assert announced == list(range(announced[0], -1, -1))
     assert total(rewards) == 1.0 and info["score"] == 1.0

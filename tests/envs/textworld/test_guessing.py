@@ -62,15 +62,15 @@ def test_a_fork_guesses_alike_and_what_others_do_is_not_undone() -> None:
     for index in range(8):
         env.reset(seed=0, options={"split": "train", "index": index})
         env.step(str(env.demonstrator_action()))
-        state, rest = env.snapshot(), list[str]()
+        state, actions = env.snapshot(), list[str]()
         for _ in range(2):
-            rest.append(str(env.demonstrator_action()))
-            if env.step(rest[-1])[-1]["stop_reason"]:
+            actions.append(str(env.demonstrator_action()))
+            if env.step(actions[-1])[-1]["stop_reason"]:
                 break
         env.restore(state)
-        assert str(env.demonstrator_action()) == rest[0]
+        assert str(env.demonstrator_action()) == actions[0]
         env.step("look")
-        assert str(env.demonstrator_action()) == rest[0]
+        assert str(env.demonstrator_action()) == actions[0]
 
 
 @pytest.mark.parametrize("kwargs", [{"difficulty": None}, {"difficulty": "w2-o3-q4"}])

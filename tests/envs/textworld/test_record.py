@@ -67,9 +67,9 @@ def test_facts_and_actions_stand_once() -> None:
 
 def test_a_world_travels_as_its_record() -> None:
     world = GameWorld.of(games.treasure())
-    other = pickle.loads(pickle.dumps(world))
-    assert other.game == world.game
-    assert Machine(other).snapshot() == Machine(world).snapshot()
+    copied_world = pickle.loads(pickle.dumps(world))
+    assert copied_world.game == world.game
+    assert Machine(copied_world).snapshot() == Machine(world).snapshot()
 
 
 def test_two_types_of_one_entity_are_refused() -> None:

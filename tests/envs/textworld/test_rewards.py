@@ -33,12 +33,12 @@ def rewards(mode: str, statuses: list[Status]) -> list[float]:
 
 def episode(path: list[tuple[int, int | None]], top: int, initial: int, end: str) -> list[Status]:
     statuses = [Status(0, top, initial, initial)]
-    statuses += [Status(score, top, left, initial) for score, left in path]
+    statuses += [Status(score, top, turns_left, initial) for score, turns_left in path]
     if end:
         last = statuses[-1]
-        left = 0 if end == "won" else last.remaining
+        turns_left = 0 if end == "won" else last.remaining
         statuses.append(
-            Status(last.score, top, left, initial, won=end == "won", lost=end == "lost")
+            Status(last.score, top, turns_left, initial, won=end == "won", lost=end == "lost")
         )
     return statuses
 

@@ -76,8 +76,8 @@ def test_sizes_do_not_depend_on_what_is_bundled_or_installed() -> None:
     assert GameTasks(sizes=7).len("train") == 7
     assert GameTasks(sizes=7).len("test") == SIZES["test"]
     assert GameTasks(sizes={"test": 5000}).len("test") == 5000
-    other = GameTasks("w4-o6-q8")
-    assert {split: other.len(split) for split in other.splits} == tasks.SIZES
+    other_tasks = GameTasks("w4-o6-q8")
+    assert {split: other_tasks.len(split) for split in other_tasks.splits} == tasks.SIZES
     assert GameTasks(GeneratorConfig.of("simple")).name == "textworld/simple"
 
 
@@ -172,13 +172,15 @@ def test_plan_lengths_are_asked_for_once() -> None:
 
 
 def test_the_hash_of_a_game_is_computed_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[Any] = []
-    monkeypatch.setattr(game_set, "digest", lambda game: digest(game) if read else pytest.fail())
+    readings: list[Any] = []
+    monkeypatch.setattr(
+        game_set, "digest", lambda game: digest(game) if readings else pytest.fail()
+    )
     games = GameTasks()
     content = games.task("train", 5).content
     assert list(content) == ["settings", "seed", "sha256"] and "sha256" in content
     assert content["seed"] == 5 and len(content) == 3
-    read.append(True)
+    readings.append(True)
     expected = digest(games.problem(games.task("train", 5)))
     assert content["sha256"] == expected and content.get("sha") is None
     for copied in (copy.deepcopy(content), pickle.loads(pickle.dumps(content))):
@@ -256,7 +258,7 @@ def test_what_is_no_game_is_refused(folder: Path, tmp_path: Path) -> None:
     good = folder / "game-00.json"
     game = json.loads(good.read_text())
     bad = tmp_path / "bad.json"
-    wrong = [
+    bad_values = [
         b"",
         b"[]",
         b"3",
@@ -266,7 +268,7 @@ def test_what_is_no_game_is_refused(folder: Path, tmp_path: Path) -> None:
         json.dumps({**game, "KB": {}}).encode(),
         json.dumps({**game, "quests": 1}).encode(),
     ]
-    for data in wrong:
+    for data in bad_values:
         bad.write_bytes(data)
         with pytest.raises(DataError, match=r"expected a game that TextWorld wrote.*bad\.json"):
             read_file(bad)

@@ -309,10 +309,10 @@ def test_given_worlds_travel_whole(shop: Shop) -> None:
 def test_nouns_can_be_injected(tmp_path: Path) -> None:
     shop = generate(40, "easy", 5)
     write(shop, tmp_path)
-    asin, other = shop.asin(0), shop.asin(1)
+    asin, other_asin = shop.asin(0), shop.asin(1)
     table = {asin: ["zebra", "stripes"]}
-    plain, packed = tmp_path / "nouns.json", tmp_path / "nouns_by_asin.json.gz"
-    plain.write_text(json.dumps(table))
+    plain_path, packed = tmp_path / "nouns.json", tmp_path / "nouns_by_asin.json.gz"
+    plain_path.write_text(json.dumps(table))
     packed.write_bytes(gzip.compress(json.dumps({"note": "x", "nouns": table}).encode()))
 
     def make(nouns: Any) -> WebShopEnv:
@@ -320,11 +320,11 @@ def test_nouns_can_be_injected(tmp_path: Path) -> None:
         assert isinstance(env, WebShopEnv)
         return env
 
-    envs = [make(nouns) for nouns in (table, str(plain), packed)]
+    envs = [make(nouns) for nouns in (table, str(plain_path), packed)]
     assert len({id(env.shop) for env in envs}) == 1
     builtin = make(None).shop
     assert envs[0].shop.products[asin].nouns == ("zebra", "stripes") != builtin.products[asin].nouns
-    assert envs[0].shop.products[other].nouns == builtin.products[other].nouns
+    assert envs[0].shop.products[other_asin].nouns == builtin.products[other_asin].nouns
     envs[0].reset(seed=0)
     assert pickle.loads(pickle.dumps(envs[0])).shop is envs[0].shop
     assert make({asin: ["lion"]}).shop.products[asin].nouns == ("lion",)
@@ -349,11 +349,11 @@ def test_a_person_plays_with_pages_of_lines(
 def test_the_expert_is_asked_once_a_state_and_only_if_it_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
+    questions: list[str] = []
     expert_next = Expert._next
 
     def count(self: Expert, goal: Any, state: Any, size: int) -> Any:
-        asked.append(state.page)
+        questions.append(state.page)
         return expert_next(self, goal, state, size)
 
     monkeypatch.setattr(Expert, "_next", count)
@@ -362,6 +362,6 @@ def test_the_expert_is_asked_once_a_state_and_only_if_it_is_read(
     env = gymnasium.make("agentgym/WebShop-v0", reward_hooks=hooks, disable_env_checker=True)
     infos = [env.reset(seed=0)[1]]
     infos += [env.step(action)[4] for action in ("search[red shoes]", "click[back to search]", "x")]
-    assert asked == []
+    assert questions == []
     turns = [info["oracle_turns"] for info in infos + infos]
-    assert len(asked) == len(infos) and turns == [info["oracle_turns"] for info in infos] * 2
+    assert len(questions) == len(infos) and turns == [info["oracle_turns"] for info in infos] * 2

@@ -126,15 +126,17 @@ def test_products_do_not_depend_on_size(shop: GeneratedShop) -> None:
 
 
 def test_order_of_access_does_not_matter(shop: GeneratedShop) -> None:
-    other = generate(600, shop.config, 3)
-    backwards = [other.items[index] for index in reversed(range(100))]
+    other_shop = generate(600, shop.config, 3)
+    backwards = [other_shop.items[index] for index in reversed(range(100))]
     assert backwards[::-1] == shop.items[:100]
 
 
 def test_seeds_give_other_shops(shop: GeneratedShop) -> None:
-    other = generate(600, shop.config, 4)
-    assert {item["asin"] for item in other.items}.isdisjoint(shop.instructions)
-    assert sum(a["name"] == b["name"] for a, b in zip(other.items, shop.items, strict=True)) < 60
+    other_shop = generate(600, shop.config, 4)
+    assert {item["asin"] for item in other_shop.items}.isdisjoint(shop.instructions)
+    assert (
+        sum(a["name"] == b["name"] for a, b in zip(other_shop.items, shop.items, strict=True)) < 60
+    )
 
 
 def test_pickles_as_parameters(shop: GeneratedShop) -> None:
@@ -239,9 +241,9 @@ def test_option_values_match_only_themselves(vocabulary: str) -> None:
 
     for kind in product_types(vocabulary):
         entries = [(group, entry) for group in kind.groups for entry in group.values]
-        for (group, value), (other, candidate) in itertools.product(entries, entries):
-            same = group.name == other.name and value == candidate
-            assert matches(candidate, group, value) == same, (group.name, value, candidate)
+        for (group, value), (other_group, candidate) in itertools.product(entries, entries):
+            is_same = group.name == other_group.name and value == candidate
+            assert matches(candidate, group, value) == is_same, (group.name, value, candidate)
 
 
 @pytest.mark.parametrize("vocabulary", list(VOCABULARIES))

@@ -140,18 +140,18 @@ def test_unknown_ids_are_refused(task_id: str) -> None:
 def test_goals_beyond_a_fixed_size_belong_to_no_split() -> None:
     shop = generate(50, "easy", 0)
     tasks = generated_tasks(shop)
-    ids, left = set(), 0
+    ids, n_left = set(), 0
     for index in range(50):
         for k in range(4):
             try:
                 task = tasks.find(f"{tasks.name}/{shop.asin(index)}/{k}")
             except TaskNotFound:
-                left += 1
+                n_left += 1
             else:
                 ids.add(task.id)
                 assert task.content == shop.goal(index, k).to_content()
     assert ids == {task.id for split in tasks.splits for task in tasks.iterate(split)}
-    assert left == 200 - len(ids)
+    assert n_left == 200 - len(ids)
 
 
 def test_unknown_splits_and_indices_are_refused() -> None:

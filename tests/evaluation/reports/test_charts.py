@@ -57,9 +57,9 @@ def check_readable(figure: Any) -> None:
     rectangles = [*boxes(figure)]
     for i, box in enumerate(rectangles):
         assert box.x0 >= 0 and box.x1 <= width and box.y0 >= 0 and box.y1 <= height
-        for other in rectangles[:i]:
-            apart = box.x1 <= other.x0 or other.x1 <= box.x0
-            assert apart or box.y1 <= other.y0 + 1 or other.y1 <= box.y0 + 1
+        for other_rectangle in rectangles[:i]:
+            apart = box.x1 <= other_rectangle.x0 or other_rectangle.x1 <= box.x0
+            assert apart or box.y1 <= other_rectangle.y0 + 1 or other_rectangle.y1 <= box.y0 + 1
 
 
 def lines(axes: Any, marker: str = "None") -> list[list[float]]:
@@ -138,10 +138,10 @@ def test_of_very_many_kinds_those_with_most_episodes_are_drawn() -> None:
 def test_several_reports_stand_by_their_tasks() -> None:
     rows = [row(i, i % 2 == 0) for i in range(10)]
     base = report_of(rows, scale=Scale(0.1, 0.9, 1.0), env_kwargs={"difficulty": "easy"})
-    other = replace(base, panel_sha256="cd" * 32, env_id="agentgym/SWE-v0", scale=None)
+    other_report = replace(base, panel_sha256="cd" * 32, env_id="agentgym/SWE-v0", scale=None)
     sampled = replace(base, policy_facts={"sampling": {"temperature": 0.7}})
     worse = replace(base, policy="worse", rows=(*base.rows[1:], row(0, False, "error")))
-    figure = Leaderboard([base, other, replace(base, horizon=9), sampled, worse]).chart()
+    figure = Leaderboard([base, other_report, replace(base, horizon=9), sampled, worse]).chart()
     check_readable(figure)
     first, _, second, _ = figure.axes
     labels = [label.get_text() for label in first.get_yticklabels()]

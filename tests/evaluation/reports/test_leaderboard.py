@@ -82,9 +82,9 @@ def test_at_a_prompt_each_is_a_line():
 
 
 def test_a_report_without_a_valid_episode_comes_last():
-    first, *rest = reports()
+    first, *other_reports = reports()
     broken_rows = tuple(replace(row, stop_reason="error", error="gone") for row in first.rows)
-    board = Leaderboard([replace(first, rows=broken_rows, policy="lost"), *rest])
+    board = Leaderboard([replace(first, rows=broken_rows, policy="lost"), *other_reports])
     assert board.standings[-1].policy == "lost"
     assert all(row.difference is None for row in board.standings)
     assert "6 broken" in board.markdown()
@@ -105,9 +105,9 @@ def test_what_broke_wins_no_table():
     rows = tuple(replace(row, score=0.9) for row in best.rows * 20)
     some = replace(best, rows=rows, samples=20, planned=len(rows))
     one_lost = replace(some, rows=(*some.rows[1:], replace(some.rows[0], stop_reason="error")))
-    rest = Leaderboard([replace(one_lost, policy="lost one"), replace(some, policy="none")])
-    assert not rest.reports[0].incomplete
-    assert [row.policy for row in rest.standings] == ["none", "lost one"]
+    broken_board = Leaderboard([replace(one_lost, policy="lost one"), replace(some, policy="none")])
+    assert not broken_board.reports[0].incomplete
+    assert [row.policy for row in broken_board.standings] == ["none", "lost one"]
     assert board.to_dict()["rows"][1]["success_lower_bound"]["value"] == pytest.approx(1 / 6)
 
 

@@ -128,8 +128,8 @@ def test_floors_and_experts_stand_last_from_reports_and_scales():
     assert "| random | 5.0 | 5.0 [1.7, 13.7] | 5.0 |" in markdown
     assert "| oracle | 95.0 | — | — |" in markdown
     assert "Without brackets: from the scale" in markdown
-    other = replace(report_of("n", "A", 9), scale=Scale(0.2, 1.0, 0.95, random_success=0.01))
-    differ = board(with_scale, other)
+    other_report = replace(report_of("n", "A", 9), scale=Scale(0.2, 1.0, 0.95, random_success=0.01))
+    differ = board(with_scale, other_report)
     assert [row.policy for row in differ.matrix().rows] == ["m", "n", "oracle"]
     best = board(
         report_of("oracle", "A", 60), report_of("m", "A", 9), report_of("n", "A", 8)
@@ -176,8 +176,8 @@ def test_a_policy_is_one_row_and_is_told_apart_only_where_a_panel_needs_it():
 
 def test_names_are_short_where_they_can_be():
     assert board(*TWO).matrix().columns[0].env_id == "own/A-v0"
-    same = replace(report_of("m", "A", 3), env_id="other/A-v1")
-    assert board(TWO[0], same).matrix().header[:2] == ["own/A-v0", "other/A-v1"]
+    same_name = replace(report_of("m", "A", 3), env_id="other/A-v1")
+    assert board(TWO[0], same_name).matrix().header[:2] == ["own/A-v0", "other/A-v1"]
     longer = replace(report_of("good", "A", 50, n=80), panel_sha256="more")
     assert board(TWO[0], longer).matrix().header[:2] == ["A (n=60)", "A (n=80)"]
 

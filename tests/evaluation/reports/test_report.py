@@ -231,8 +231,8 @@ def test_the_scale_and_its_two_ends() -> None:
 def test_limits_end_an_episode_as_it_stands() -> None:
     report = evaluate(Model(), TOY_ID, num_tasks=8, limits=Limits(tokens=220))
     assert {row.turns for row in report.rows} == {2}
-    ended = {row.stop_reason for row in report.rows}
-    assert "token_limit" in ended and report.errors == 0
+    reasons = {row.stop_reason for row in report.rows}
+    assert "token_limit" in reasons and report.errors == 0
     cheap = evaluate(
         Model(), TOY_ID, num_tasks=8, limits=Limits(cost=1e-9), prices=Prices(1.0, 1.0)
     )
@@ -305,18 +305,18 @@ def test_a_report_says_what_limited_its_episodes(tmp_path: Path) -> None:
 
 
 def test_functions_and_coroutines_are_policies() -> None:
-    together, most, lock = 0, 0, threading.Lock()
+    together, most_together, lock = 0, 0, threading.Lock()
 
     async def wait(observation: str, info: Mapping[str, Any]) -> str:
-        nonlocal together, most
+        nonlocal together, most_together
         together += 1
-        most = max(most, together)
+        most_together = max(most_together, together)
         await asyncio.sleep(0.01)
         together -= 1
         return f"press {observation.split()[-1]}"
 
     report = evaluate(wait, TOY_ID, num_tasks=12)
-    assert report.success == 1.0 and report.policy == "wait" and 1 < most <= 8
+    assert report.success == 1.0 and report.policy == "wait" and 1 < most_together <= 8
     threads = set[int]()
 
     def think(observation: str, info: Mapping[str, Any]) -> str:

@@ -201,8 +201,8 @@ def test_what_cannot_be_compared_ends_in_one_sentence(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a, b = folder / "a-seed*", folder / "b-seed?"
-    other = write_run(tmp_path / "other", 0, 3, n=TASKS - 1)
-    message = refusal(capsys, a, other)
+    other_run = write_run(tmp_path / "other", 0, 3, n=TASKS - 1)
+    message = refusal(capsys, a, other_run)
     assert (
         "on the same held-out tasks, so these cannot be compared" in message
         and "eval.num-tasks" in message
@@ -210,7 +210,7 @@ def test_what_cannot_be_compared_ends_in_one_sentence(
     assert "two different trainings" in refusal(capsys, a, a)
     assert "that match" in refusal(capsys, a, tmp_path / "none*")
     assert "expected two trainings, got 1 " in refusal(capsys, folder / "a-seed?")
-    three = refusal(capsys, a, b, other)
+    three = refusal(capsys, a, b, other_run)
     assert "expected two trainings, got 3 (" in three and "agentgym compare 'runs/a-s" in three
     assert "no --chart" in refusal(capsys, a, b, "--format", "latex")
     write_run(tmp_path / "twice", 0, 3)

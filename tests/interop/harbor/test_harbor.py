@@ -215,10 +215,10 @@ def test_a_changed_file_changes_the_panel(tmp_path: Path) -> None:
         return digest
 
     folder = write_task(tmp_path / "sum")
-    before = panel()
-    assert panel() == before
+    panel_before = panel()
+    assert panel() == panel_before
     (folder / "tests/test.sh").write_text("true")
-    assert panel() != before
+    assert panel() != panel_before
 
 
 def test_tasks_without_splits_are_dealt_where_that_is_asked_for(tmp_path: Path) -> None:

@@ -66,8 +66,8 @@ def test_tools_are_actions() -> None:
         failed = json.dumps({"name": "math_add", "arguments": {"a": 1, "b": 1, "note": "fail"}})
         outcome = env.step(f"<tool_call>{failed}</tool_call>")
         assert outcome[0] == "no" and not outcome[4]["action_valid"]
-        right = json.dumps({"name": "math_add", "arguments": {"a": 2, "b": 3}})
-        outcome = env.step(f"<tool_call>{right}</tool_call>")
+        correct_call = json.dumps({"name": "math_add", "arguments": {"a": 2, "b": 3}})
+        outcome = env.step(f"<tool_call>{correct_call}</tool_call>")
         assert outcome[1:3] == (1.0, True) and outcome[4]["success"] and outcome[4]["score"] == 1.0
 
 
@@ -189,14 +189,14 @@ def test_our_own_server_comes_back_as_it_was() -> None:
             seed = env.task.content["seed"]
             expected, _ = local.reset(seed=seed, options={"split": "test"})
             assert text == expected
-            ended = False
-            while not ended:
+            terminated = False
+            while not terminated:
                 action = local.oracle_action()
                 assert action is not None
                 local_turn, served_turn = local.step(action), env.step(action)
                 assert local_turn[:3] == served_turn[:3]
                 assert local_turn[4]["success"] == served_turn[4]["success"]
-                ended = local_turn[2] or local_turn[3]
+                terminated = local_turn[2] or local_turn[3]
             assert local_turn[4]["score"] == served_turn[4]["score"]
         assert not any("seed" in limit for limit in env.limits)  # type: ignore[attr-defined]
 

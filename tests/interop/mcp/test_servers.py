@@ -128,9 +128,9 @@ def test_any_choice_of_arguments_is_written_and_read(grammar: str) -> None:
     for number in (*range(0, 1 << len(optional), 37), (1 << len(optional)) - 1):
         arguments: dict[str, Any] = {"mode": "web", "query": "x"}
         values = {"lang": "en", "cursor": "two\nlines <o1> ]", "extra": "[1, 2]"}
-        for at, name in enumerate(optional):
-            if number >> at & 1:
-                arguments[name] = values.get(name, at)
+        for place, name in enumerate(optional):
+            if number >> place & 1:
+                arguments[name] = values.get(name, place)
         parsed = parse(call("search", **arguments), specs, "tool_call").call
         assert parsed is not None
         assert parse(render(parsed, specs, grammar), specs, grammar).call == parsed

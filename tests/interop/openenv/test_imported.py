@@ -174,11 +174,11 @@ def test_tasks_are_those_of_the_server() -> None:
         assert observation == f"place {fake.resets[-1]['seed']}"
         assert info["goal"] == "say yes" and info["admissible_actions"] == []
         assert env.reset(seed=5, options={"split": "test", "index": 2})[0] == observation
-        text, reward, ended, _, info = env.step("no")
-        assert (json.loads(text), reward, ended) == ({"text": "no"}, 0.5, False)
+        text, reward, terminated, _, info = env.step("no")
+        assert (json.loads(text), reward, terminated) == ({"text": "no"}, 0.5, False)
         assert sorted(info["admissible_actions"]) == ["no", "yes"]
-        _, reward, ended, _, info = env.step("yes")
-        assert (reward, ended, info["success"], info["score"]) == (1.0, True, True, 1.0)
+        _, reward, terminated, _, info = env.step("yes")
+        assert (reward, terminated, info["success"], info["score"]) == (1.0, True, True, 1.0)
         assert env.tasks.panel("test", 3).sha256 == env.tasks.panel("test", 3).sha256
         assert env.tasks.task("test", 1).content["task"]["id"] == "it 1"
         assert not any("seed" in limit for limit in env.limits)
@@ -240,8 +240,8 @@ def test_actions_may_be_nested_and_have_many_fields() -> None:
 def test_metadata_of_others_is_not_ours(fault: str, valid: bool, score: float) -> None:
     with opened(Fake(fault)) as env:
         env.reset(seed=0)
-        *_, ended, _, info = env.step("no")
-        assert (ended, info["success"]) == (False, False)
+        *_, terminated, _, info = env.step("no")
+        assert (terminated, info["success"]) == (False, False)
         assert (info["action_valid"], info["score"]) == (valid, score)
 
 

@@ -149,8 +149,8 @@ def invalid_turn(env: gymnasium.Env[str, str]) -> str:
 def test_of_the_details_a_policy_reads_the_reason_alone():
     details = {"reason": "no such button", "points": 3, "price": 9.0}
     info = {"turn": 1, "action_valid": False, "details": details, "oracle_turns": 2}
-    read = {"turn": 1, "action_valid": False, "details": {"reason": "no such button"}}
-    assert public_info(info) == read
+    shown_info = {"turn": 1, "action_valid": False, "details": {"reason": "no such button"}}
+    assert public_info(info) == shown_info
     assert "details" not in public_info({**info, "action_valid": True})
     for bad_input in ({}, {"reason": ""}, {"reason": 7}, None):
         assert "details" not in public_info({**info, "details": bad_input})

@@ -94,11 +94,11 @@ def test_the_rate_limit_is_one_of_all_episodes_together(
         arrived.append(time.monotonic())
         return press_next(body, number)
 
-    server, began = serve(answer), time.monotonic()
+    server, start = serve(answer), time.monotonic()
     limit = ("--requests-per-minute", "1200", "--concurrency", "4", "--backend", backend)
     evaluate(server, tmp_path, *limit, n=6)
     assert len(arrived) >= 12
-    early = [k for k, at in enumerate(sorted(arrived)) if at < began + k * 60 / 1200]
+    early = [k for k, arrival in enumerate(sorted(arrived)) if arrival < start + k * 60 / 1200]
     assert not early, "a request came before the limit allowed it"
 
 
@@ -127,10 +127,10 @@ def test_what_a_maker_makes_is_shared_by_all_episodes(
     (tmp_path / f"{name}.py").write_text(MAKER)
     monkeypatch.syspath_prepend(tmp_path)
     module: Any = __import__(name)
-    module.URL, began = serve(answer).url, time.monotonic()
+    module.URL, start = serve(answer).url, time.monotonic()
     report = run(f"{name}:make" if by_name else module.make, TOY_ID, num_tasks=6, concurrency=4)
     assert report.success == 1.0 and len(module.MADE) == 1
-    assert all(at >= began + k * 60 / 1200 for k, at in enumerate(sorted(arrived)))
+    assert all(arrival >= start + k * 60 / 1200 for k, arrival in enumerate(sorted(arrived)))
 
 
 def test_further_fields_of_the_request(serve: Serve, tmp_path: Path) -> None:

@@ -236,8 +236,11 @@ def test_conversations(serve: Any, run: Run, protocol: str) -> None:
     for turn in range(6):
         assert texts(server.requests[turn]["messages"]) == expected
         answer = form.replace("ACT", ACTIONS[name][turn])
-        after = observations[turn + 1] if turn < 5 else ""
-        expected += [("assistant", answer), ("user", layout.later.replace("{observation}", after))]
+        next_observation = observations[turn + 1] if turn < 5 else ""
+        expected += [
+            ("assistant", answer),
+            ("user", layout.later.replace("{observation}", next_observation)),
+        ]
     assert sampling.items() <= server.requests[0].items()
     assert ("temperature" in server.requests[0]) == ("temperature" in sampling)
     assert set(report.departures) <= {"data", "env.data", "horizon", "split", "num_tasks"}

@@ -53,9 +53,9 @@ def test_a_copy_begins_anew(serve):
     policy = ChatPolicy(ChatConfig("m", server.url, seed=1), "sys")
     policy.seed(5)
     policy.act("next is red", {})
-    other = policy.copy()
-    assert (other.last_output, other.prompt_tokens) == (None, 0)
-    other.act("next is blue", {})
+    other_policy = policy.copy()
+    assert (other_policy.last_output, other_policy.prompt_tokens) == (None, 0)
+    other_policy.act("next is blue", {})
     system, user = texts(server.requests[1]["messages"])
     assert system[1].endswith("\nsys") and user == ("user", "next is blue")
     assert policy.last_output is not None and server.requests[1]["seed"] == 1
@@ -69,10 +69,10 @@ def test_seeds_depend_on_settings_episode_and_turn_and_on_nothing_else(serve):
         if episode is not None:
             policy.seed(episode)
         begin(policy, "next is red", {})
-        before = len(server.requests)
+        requests_before = len(server.requests)
         for _ in range(3):
             policy.act("next is red", {})
-        return [request.get("seed") for request in server.requests[before:]]
+        return [request.get("seed") for request in server.requests[requests_before:]]
 
     first = seeds(1, 7)
     assert first == seeds(1, 7) and len(set(first)) == 3
@@ -160,25 +160,25 @@ def test_secrets_are_hidden_in_every_form():
 
 
 def test_requests_begin_at_even_distances():
-    now, begun = [100.0], []
+    clock, starts = [100.0], []
 
     def sleep(seconds: float) -> None:
-        now[0] += seconds
+        clock[0] += seconds
 
-    limiter = RateLimiter(120, lambda: now[0], sleep)
+    limiter = RateLimiter(120, lambda: clock[0], sleep)
     for pause in (0.0, 0.0, 0.3, 2.0, 0.0):
-        now[0] += pause
+        clock[0] += pause
         limiter.wait()
-        begun.append(now[0])
-    assert begun == [100.0, 100.5, 101.0, 103.0, 103.5]
+        starts.append(clock[0])
+    assert starts == [100.0, 100.5, 101.0, 103.0, 103.5]
 
 
 def test_a_policy_and_its_copies_share_one_rate_and_retries_count(serve):
     server = serve(lambda body, number: refusal("busy", 503) if number == 2 else completion("a"))
     policy = ChatPolicy(ChatConfig("m", server.url, requests_per_minute=1200), "")
     policies = [policy.copy() for _ in range(4)]
-    begun = time.monotonic()
+    start = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda player: player.act("look", {}), policies))
     # No more than the limit, however slow the machine is: five requests, 50 ms between two.
-    assert len(server.requests) == 5 and time.monotonic() - begun >= 4 * 0.05
+    assert len(server.requests) == 5 and time.monotonic() - start >= 4 * 0.05

@@ -46,27 +46,29 @@ def test_a_limit_on_all_episodes_keeps_what_was_played_and_goes_on(
     assert eval_chat(server, tmp_path, *prices, *flags) == 3
     output = squeezed(capsys.readouterr().out)
     assert "is reached: raise --limit-total-tokens or --limit-total-cost to resume" in output
-    begun = read_report(tmp_path)
+    first_report = read_report(tmp_path)
     spent = TOKENS * len(server.requests)
     assert 100 <= spent < 100 + 5 * TOKENS, "the episode that reached it was played to its end"
-    assert 0 < len(begun.rows) < 6 and not begun.finished and begun.success == 1.0
+    assert (
+        0 < len(first_report.rows) < 6 and not first_report.finished and first_report.success == 1.0
+    )
     assert eval_chat(server, tmp_path, *prices, *flags) == 3, "what was spent before counts"
     assert TOKENS * len(server.requests) == spent
     assert eval_chat(server, tmp_path, *prices, flags[0], "1000") == 0
     report = read_report(tmp_path)
-    assert report.finished and report.rows[: len(begun.rows)] == begun.rows
+    assert report.finished and report.rows[: len(first_report.rows)] == first_report.rows
     assert sum(report.tokens.values()) == TOKENS * len(server.requests)
 
 
 def test_in_python_too_with_several_in_flight(serve: Serve, tmp_path: Path) -> None:
     server = serve(press_next)
     policy = ChatPolicy(ChatConfig("m", server.url), "")
-    how: dict[str, Any] = {"out": tmp_path, "concurrency": 3}
-    part = evaluate(policy, TOY_ID, num_tasks=30, **how, total_limits=Limits(tokens=200))
+    options: dict[str, Any] = {"out": tmp_path, "concurrency": 3}
+    part = evaluate(policy, TOY_ID, num_tasks=30, **options, total_limits=Limits(tokens=200))
     assert not part.finished and "200 tokens, is reached: raise `total_limits`" in part.unfinished
     assert 3 <= len(part.rows) < 12
     assert not (tmp_path / "report.json").exists()
-    report = evaluate(policy, TOY_ID, num_tasks=30, **how)
+    report = evaluate(policy, TOY_ID, num_tasks=30, **options)
     assert report.finished and report.unfinished == ""
     with pytest.raises(ConfigurationError, match="prices of tokens with a limit on cost"):
         evaluate(policy, TOY_ID, total_limits=Limits(cost=1.0))
@@ -110,12 +112,12 @@ def test_a_dry_run_says_what_would_be_played_and_sends_nothing(
     argv = ["eval", TOY_ID, "--policy", "oracle", "--policy", "random", "--dry-run"]
     assert main(argv) == 0
     assert "oracle on" in capsys.readouterr().out and not (tmp_path / "o").exists()
-    for wrong, words in (
+    for bad_flags, words in (
         (("nonsense",), "blind-first"),
         (("random", "--policy-kwargs", "x=1"), "got x"),
         (("chat", "--model", "m", "--agent", "tests.toy:none"), "tests.toy"),
     ):
-        assert main(["eval", TOY_ID, "--dry-run", "--policy", *wrong]) == 2
+        assert main(["eval", TOY_ID, "--dry-run", "--policy", *bad_flags]) == 2
         assert words in "".join(capsys.readouterr().err.split("\n"))
 
 

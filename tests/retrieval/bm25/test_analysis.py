@@ -36,8 +36,8 @@ def test_examples(text: str, expected: list[str]) -> None:
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=60))
 def test_the_ascii_path_agrees_with_the_full_grammar(text: str) -> None:
-    plain = [word for word in words(text) if word.strip("_")]
-    assert words(text + " \u00a7") == plain
+    plain_words = [word for word in words(text) if word.strip("_")]
+    assert words(text + " \u00a7") == plain_words
 
 
 @given(st.text(max_size=80))

@@ -52,7 +52,7 @@ def brute_force(
         for word, n in Counter(query.split()).items():
             if not bag[word]:
                 continue
-            df = sum(word in other for other in bags)
+            df = sum(word in other_bag for other_bag in bags)
             weight = f(n) * f(math.log(1 + (filled - df + 0.5) / (df + 0.5)))
             norm = f(k1) * ((f(1) - f(b)) + f(b) * f(stored_length(length)) / average)
             total += float(weight - weight / (f(1) + f(bag[word]) * (f(1) / norm)))

@@ -63,8 +63,8 @@ def test_verl_and_skyrl(address: str) -> None:
     )
     response.raise_for_status()
     [documents] = response.json().get("result", [])
-    read = [item["document"]["contents"].split("\n", 1) for item in documents]
-    assert read == [contents.split("\n", 1) for contents in CONTENTS[:2]]
+    passages = [item["document"]["contents"].split("\n", 1) for item in documents]
+    assert passages == [contents.split("\n", 1) for contents in CONTENTS[:2]]
 
 
 def test_ragen(address: str) -> None:

@@ -236,8 +236,8 @@ def test_padded_baseline_sums_to_zero_over_a_full_group(batch: Batch) -> None:
             at_turn = (batch.group[batch.traj] == g) & (batch.turn_index == t)
             if size > 1:
                 missing = size - at_turn.sum()
-                left = of_turn[at_turn].sum() - missing * togo[at_turn].sum() / size
-                assert abs(left) < 1e-8
+                remainder = of_turn[at_turn].sum() - missing * togo[at_turn].sum() / size
+                assert abs(remainder) < 1e-8
 
 
 @pytest.mark.parametrize(

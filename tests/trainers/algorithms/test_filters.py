@@ -63,10 +63,10 @@ def test_harness_endings_leave_the_loss_and_stay_in_the_baseline() -> None:
     n = len(StopReason)
     batch = pack([[1.0]] * n, [0] * n, stop_reasons=list(StopReason))
     masks = apply_filters(batch, [HarnessEndings()])
-    ended = np.array(list(StopReason), dtype=object)
+    reasons = np.array(list(StopReason), dtype=object)
     masked = [StopReason.HORIZON, StopReason.TOKEN_LIMIT, StopReason.ERROR]
-    assert ended[~masks.train].tolist() == masked
-    assert ended[~masks.baseline].tolist() == [StopReason.ERROR]
+    assert reasons[~masks.train].tolist() == masked
+    assert reasons[~masks.baseline].tolist() == [StopReason.ERROR]
 
 
 def test_void_turns_drop_their_trajectory() -> None:
@@ -90,12 +90,12 @@ def test_filters_compose_from_left_to_right() -> None:
 @given(batches())
 def test_filters_only_narrow(batch: Batch) -> None:
     parts: list[Any] = [HarnessEndings(), TopVariance(0.5), ZeroVariance("turn")]
-    before = apply_filters(batch, [])
+    kept_before = apply_filters(batch, [])
     for i in range(1, len(parts) + 1):
-        after = apply_filters(batch, parts[:i])
-        assert not (after.train & ~before.train).any()
-        assert not (after.baseline & ~before.baseline).any()
-        before = after
+        kept_after = apply_filters(batch, parts[:i])
+        assert not (kept_after.train & ~kept_before.train).any()
+        assert not (kept_after.baseline & ~kept_before.baseline).any()
+        kept_before = kept_after
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1.5])

@@ -30,8 +30,8 @@ def ppo_loss(
 ) -> float:
     """Token by token: the pessimistic surrogate, with dual clip."""
     total = 0.0
-    for new, before, adv in zip(logp, old, a, strict=True):
-        ratio = np.exp(new - before)
+    for new, old_logp, adv in zip(logp, old, a, strict=True):
+        ratio = np.exp(new - old_logp)
         value = min(ratio * adv, min(max(ratio, 1 - low), 1 + high) * adv)
         if dual is not None and adv < 0:
             value = max(value, dual * adv)

@@ -38,12 +38,12 @@ def make(seed: int) -> Padded:
     for i in range(n):
         tokens.append(rng.integers(1, 5, rng.integers(1, 6)).tolist())
         rewards.append(rng.normal(size=len(tokens[-1])).tolist())
-        at = 0
+        start = 0
         for count, r in zip(tokens[-1], rewards[-1], strict=True):
-            at += int(rng.integers(0, 6))
-            mask[i, at : at + count] = 1
-            at += count
-            reward[i, at - 1] = r
+            start += int(rng.integers(0, 6))
+            mask[i, start : start + count] = 1
+            start += count
+            reward[i, start - 1] = r
     values = [value[i][mask[i] == 1].tolist() for i in range(n)]
     group = [i // 4 for i in range(n)]
     packed = Batch.from_trajectories(tokens, rewards, group, values=values)

@@ -26,14 +26,14 @@ def test_the_slope_is_the_derivative_of_the_mean_over_pairs() -> None:
     pairs = ranked([1.0, 0.0, 0.5, 2.0, 2.0, 0.0], [0, 0, 0, 1, 1, 1])
     assert pairs.tolist() == [[0, 1], [0, 2], [2, 1], [3, 5], [4, 5]]
     preference = bradley_terry(scores, pairs, 0.7)
-    for at in range(6):
+    for index in range(6):
         step = np.zeros(6)
-        step[at] = 1e-6
+        step[index] = 1e-6
         change = (
             bradley_terry(scores + step, pairs, 0.7).loss
             - bradley_terry(scores - step, pairs, 0.7).loss
         )
-        assert preference.slope[at] == pytest.approx(change / 2e-6, abs=1e-9)
+        assert preference.slope[index] == pytest.approx(change / 2e-6, abs=1e-9)
 
 
 def test_without_pairs_there_is_nothing_to_lose() -> None:

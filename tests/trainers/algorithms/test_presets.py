@@ -212,5 +212,5 @@ def test_a_preset_is_described_in_values_that_a_file_holds(name: str) -> None:
     parts = PRESETS[name].described()
     assert json.loads(json.dumps(parts)) == parts
     assert parts["loss"]["part"] == "Loss"
-    other = replace(PRESETS[name], loss=replace(PRESETS[name].loss, low=0.123))
-    assert other.described() != parts
+    other_preset = replace(PRESETS[name], loss=replace(PRESETS[name].loss, low=0.123))
+    assert other_preset.described() != parts

@@ -35,7 +35,7 @@ def test_reverse_scan_solves_the_recurrence(x: list[float], data: st.DataObject)
 def test_centred_and_spread_match_numpy_by_segment(x: list[float], data: st.DataObject) -> None:
     ids = data.draw(st.lists(st.integers(0, 3), min_size=len(x), max_size=len(x)))
     array, key = np.array(x), dense(np.array(ids))
-    plain = centred(array, segments(key))
+    reference = centred(array, segments(key))
     left_out = centred(array, segments(key), leave_one_out=True)
     deviation = spread(array, segments(key))
     for s in range(key.max() + 1):
@@ -43,8 +43,10 @@ def test_centred_and_spread_match_numpy_by_segment(x: list[float], data: st.Data
         n = member.sum()
         mean = array[member].mean()
         expected = array[member] - mean if n > 1 else [0.0]
-        np.testing.assert_allclose(plain[member], expected, atol=1e-9)
-        np.testing.assert_allclose(left_out[member], plain[member] * n / max(n - 1, 1), atol=1e-9)
+        np.testing.assert_allclose(reference[member], expected, atol=1e-9)
+        np.testing.assert_allclose(
+            left_out[member], reference[member] * n / max(n - 1, 1), atol=1e-9
+        )
         std = array[member].std(ddof=1) if n > 1 else 0.0
         np.testing.assert_allclose(deviation[member], std, atol=1e-9)
         population = spread(array, segments(key), ddof=0)[member]

@@ -73,18 +73,18 @@ def tabular_rollouts(
     is the current policy's) and, for each turn, the gradient of its log-probability.
     """
     depth, horizon, n = 3, 6, groups * 16
-    now, old = np.zeros((depth, 4)), np.zeros((depth, 4))
-    now[:, 0], old[:, 0], old[:, 1] = 1.2, 0.4, 0.6
-    probs = [np.exp(x) / np.exp(x).sum(1, keepdims=True) for x in (now, old)]
-    at, columns = np.zeros(n, dtype=int), []
+    new_values, old = np.zeros((depth, 4)), np.zeros((depth, 4))
+    new_values[:, 0], old[:, 0], old[:, 1] = 1.2, 0.4, 0.6
+    probs = [np.exp(x) / np.exp(x).sum(1, keepdims=True) for x in (new_values, old)]
+    state, columns = np.zeros(n, dtype=int), []
     for turn in range(horizon):
-        live = np.flatnonzero(at < depth)
+        live = np.flatnonzero(state < depth)
         actor = (rng.random(len(live)) < stale).astype(int)
-        cumulative = np.stack(probs)[actor, at[live]].cumsum(1)
+        cumulative = np.stack(probs)[actor, state[live]].cumsum(1)
         act = np.minimum((rng.random((len(live), 1)) > cumulative).sum(1), 3)
-        logs = [np.log(np.stack(probs)[w, at[live], act]) for w in (actor, 0)]
-        columns.append([live, np.full(len(live), turn), at[live], act, *logs])
-        at[live] += act == 0
+        logs = [np.log(np.stack(probs)[w, state[live], act]) for w in (actor, 0)]
+        columns.append([live, np.full(len(live), turn), state[live], act, *logs])
+        state[live] += act == 0
     traj, t, position, act, behave, current = (
         np.concatenate(c) for c in zip(*columns, strict=True)
     )
@@ -129,8 +129,8 @@ def test_sequence_importance_sampling_restores_the_on_policy_gradient() -> None:
         g = gradient(*arguments)  # type: ignore[arg-type]
         return float(np.linalg.norm(g)) / norm, float(g @ truth) / norm / float(np.linalg.norm(g))
 
-    plain, _ = compare(0.25, "none", "token", 1.0)
+    unweighted, _ = compare(0.25, "none", "token", 1.0)
     exact, cosine = compare(0.25, "clip", "sequence", 1e9)
-    assert plain > 1.1
+    assert unweighted > 1.1
     assert exact == pytest.approx(1.0, abs=0.06)
     assert cosine > 0.995

@@ -86,8 +86,12 @@ def test_what_was_decided_is_kept_with_the_run_and_compared() -> None:
     assert run.resolved()["envs"]["long"]["rounds"] == [4, 5]
     stored = stored_settings(from_mapping({"env": [SHORT, LONG]}), run.resolved())
     assert yaml.safe_load(yaml.safe_dump(stored)) == stored
-    other = stored_settings(from_mapping({"env": [SHORT, {**LONG, "weight": 2}]}), run.resolved())
-    assert any("weight" in change or "envs" in change for change in compare(stored, other).changes)
+    other_settings = stored_settings(
+        from_mapping({"env": [SHORT, {**LONG, "weight": 2}]}), run.resolved()
+    )
+    assert any(
+        "weight" in change or "envs" in change for change in compare(stored, other_settings).changes
+    )
     assert compare(stored, stored).changes == ()
 
 

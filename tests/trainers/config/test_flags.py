@@ -100,9 +100,9 @@ def test_what_is_refused_is_refused_before_torch_is_imported(
         "import json, sys; from trainers.cli import main; code = main(json.loads(sys.argv[1])); "
         f"print(code, [name for name in {LATE!r} if name in sys.modules])"
     )
-    ended = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, json.dumps(argv)], cwd=toy_runs.ROOT,
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert reason in ended.stderr
-    assert ended.stdout.split("\n")[0] == "2 []"
+    assert reason in process.stderr
+    assert process.stdout.split("\n")[0] == "2 []"

@@ -35,7 +35,7 @@ SECTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("knob", RL)
 def test_a_flag_of_reinforcement_learning_is_read_again(knob: str) -> None:
-    read = 0
+    n_read = 0
     for preset in PRESETS.values():
         try:
             changed = with_knobs(preset, RlConfig(**{knob: RL[knob]}))
@@ -43,15 +43,15 @@ def test_a_flag_of_reinforcement_learning_is_read_again(knob: str) -> None:
             continue
         value = values_of_preset(changed)["rl"][knob]
         assert value == (list(RL[knob]) if isinstance(RL[knob], tuple) else RL[knob]), preset.name
-        read += 1
-    assert read
+        n_read += 1
+    assert n_read
 
 
 @pytest.mark.parametrize(
     ("section", "knob"), [(name, knob) for name, knobs in SECTIONS.items() for knob in knobs]
 )
 def test_a_flag_of_a_method_is_read_again(section: str, knob: str) -> None:
-    value, read = SECTIONS[section][knob], 0
+    value, n_read = SECTIONS[section][knob], 0
     config = from_mapping({"env": "webshop", section: {knob: value}})
     method = next(method for method in methods() if method.name == section)
     for preset in PRESETS.values():
@@ -61,8 +61,8 @@ def test_a_flag_of_a_method_is_read_again(section: str, knob: str) -> None:
             continue
         if {*method.needs} & {*changed.needs}:
             assert values_of_preset(changed)[section][knob] == value, preset.name
-            read += 1
-    assert read
+            n_read += 1
+    assert n_read
 
 
 def test_what_is_read_of_a_preset_sets_it_again() -> None:
@@ -70,8 +70,8 @@ def test_what_is_read_of_a_preset_sets_it_again() -> None:
     for preset in PRESETS.values():
         values = values_of_preset(preset)["rl"]
         flags = {name: values[name] for name in ("beta", "entropy", "epsilon", "epsilon_high")}
-        same = with_knobs(preset, RlConfig(**flags, aggregation=values["aggregation"]))
-        assert same.described() == preset.described(), preset.name
+        same_preset = with_knobs(preset, RlConfig(**flags, aggregation=values["aggregation"]))
+        assert same_preset.described() == preset.described(), preset.name
         if "gamma" in values:
             discounted = with_knobs(preset, RlConfig(gamma=values["gamma"]))
             assert values_of_preset(discounted) == values_of_preset(preset), preset.name

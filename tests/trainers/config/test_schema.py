@@ -148,11 +148,11 @@ def test_a_setting_that_does_not_exist_is_named():
 
 def test_a_configuration_is_plain_types():
     config = TrainConfig(env="webshop", env_kwargs=("a=1",), out=Path("x/y"))
-    plain = to_dict(config)
-    assert json.loads(json.dumps(plain)) == plain
-    assert (plain["env_kwargs"], plain["out"]) == (["a=1"], "x/y")
-    assert plain["rl"]["num_generations"] == config.rl.num_generations
-    assert from_mapping(plain) == config
+    plain_values = to_dict(config)
+    assert json.loads(json.dumps(plain_values)) == plain_values
+    assert (plain_values["env_kwargs"], plain_values["out"]) == (["a=1"], "x/y")
+    assert plain_values["rl"]["num_generations"] == config.rl.num_generations
+    assert from_mapping(plain_values) == config
 
 
 def test_the_choices_are_those_that_there_are():

@@ -17,8 +17,8 @@ def after(resolved: dict[str, Any] = RESOLVED, **changes: Any) -> dict[str, Any]
 
 
 def test_the_same_settings_are_the_same_run():
-    same = compare(after(), after())
-    assert (same.changes, same.extends) == ((), False)
+    unweighted = compare(after(), after())
+    assert (unweighted.changes, unweighted.extends) == ((), False)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,6 @@ def test_more_steps_or_minutes_extend_a_run(now):
 
 
 def test_what_changes_no_number_may_change():
-    now = after(backend="thread", workers=3, threads=2, report_to=("tensorboard",))
-    assert compare(after(), now).changes == ()
+    changed_config = after(backend="thread", workers=3, threads=2, report_to=("tensorboard",))
+    assert compare(after(), changed_config).changes == ()
     assert compare(after(), after(window=3)).changes

@@ -137,8 +137,8 @@ def train_on_two_processes(folder: Path, **changes: Any) -> list[dict[str, Any]]
     )
     try:
         # A deadlock must fail the test; join returns whenever a process ends.
-        done = context.join(timeout=90) or context.join(timeout=30)
-        assert done, "a process waits for the other"
+        joined = context.join(timeout=90) or context.join(timeout=30)
+        assert joined, "a process waits for the other"
     finally:
         for process in context.processes:
             process.kill()

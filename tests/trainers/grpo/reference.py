@@ -96,9 +96,9 @@ def forward(model: Any, rows: Sequence[Row], temperature: float = 1.0) -> tuple[
         vocabulary_logps = torch.log_softmax(model(ids).logits[:, :-1] / temperature, -1)
         logps = vocabulary_logps.gather(-1, ids[:, 1:, None])[..., 0]
         entropies = -(vocabulary_logps.exp() * vocabulary_logps).sum(-1)
-        for at, place in enumerate(places):
+        for index, place in enumerate(places):
             sampled = torch.tensor(rows[place].mask[1:]).bool()
-            parts[place] = logps[at][sampled], entropies[at][sampled]
+            parts[place] = logps[index][sampled], entropies[index][sampled]
     row_scores = [parts[place] for place in range(len(rows))]
     return torch.cat([logp for logp, _ in row_scores]), torch.cat(
         [entropy for _, entropy in row_scores]

@@ -79,8 +79,8 @@ def test_weights_of_the_aggregation():
 def test_importance_weights_of_an_inexact_engine_are_capped():
     episodes = [episode(1.0, lengths=(2,)), episode(0.0, lengths=(1,))]
     old = np.array([-1.0 + np.log(1.5), -1.0 + np.log(9.0), -1.0])
-    plain = assign_credit(episodes, RLOO, logp_old=old)
-    assert plain.behaviour.tolist() == [1.0, 1.0, 1.0]
+    plain_batch = assign_credit(episodes, RLOO, logp_old=old)
+    assert plain_batch.behaviour.tolist() == [1.0, 1.0, 1.0]
     credit = assign_credit(episodes, RLOO, logp_old=old, correct=True)
     assert credit.behaviour.tolist() == pytest.approx([1.5, 2.0, 1.0])
     assert credit.metrics["sampling/logp_gap_max"] == pytest.approx(np.log(9.0))

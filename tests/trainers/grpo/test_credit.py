@@ -77,8 +77,8 @@ def test_assign_is_the_preset(name, old):
     logp_old = sampled + rng.normal(0, 0.5, tokens) if old else None
     credit, coefficients = assigned(trajectories, preset, aux=aux, logp_old=logp_old)
     at_one = replace(preset, loss=replace(preset.loss, kl_beta=0.0))
-    now = sampled if logp_old is None else logp_old
-    goal = target(trajectories, at_one, logp=now, aux=aux, logp_old=logp_old, const=CONST)
+    logp_now = sampled if logp_old is None else logp_old
+    goal = target(trajectories, at_one, logp=logp_now, aux=aux, logp_old=logp_old, const=CONST)
     assert (goal.coefficient != 0).any()
     np.testing.assert_allclose(coefficients, goal.coefficient, rtol=1e-9, atol=1e-15)
     np.testing.assert_array_equal(credit.train[goal.coefficient != 0], True)
@@ -172,18 +172,18 @@ def test_a_reward_of_any_turn_reaches_the_advantage(name, place):
 
     A preference asks only who is best and who is worst, so of the two one may change nothing.
     Expert iteration reads no rewards: an episode is solved or not. Critics of turns read them
-    before: see ``test_off_policy_critic.py`` and ``test_privileged_critic.py``.
+    advantage_before: see ``test_off_policy_critic.py`` and ``test_privileged_critic.py``.
     """
     preset, trajectories = get_preset(name).within(9_999), episodes()
     nothing = np.zeros(sum(t.action_tokens for t in trajectories))
     aux = {"logp_ref": nothing, "logp_prm": nothing}
-    before, acts = assigned(trajectories, preset, aux=aux)[0].advantage, []
+    advantage_before, acts = assigned(trajectories, preset, aux=aux)[0].advantage, []
     for amount in (1.0, -1.0):
         paid = episodes()
         longest = max(paid[6:12], key=lambda t: len(t.turns) * (t.stop_reason in STOPS[:3]))
         assert len(longest.turns) > 1
         longest.turns[0 if place == "first" else -1].reward += amount
-        acts.append(not np.allclose(before, assigned(paid, preset, aux=aux)[0].advantage))
+        acts.append(not np.allclose(advantage_before, assigned(paid, preset, aux=aux)[0].advantage))
     assert any(acts) if preset.prefers else all(acts)
 
 

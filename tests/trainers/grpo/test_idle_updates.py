@@ -42,17 +42,17 @@ class PaidBy(ToyEnv):
 
 def step_by_step(trainer: MultiTurnTrainer) -> list[list[torch.Tensor]]:
     """Train; the weights before, and after every step."""
-    after = [weights(trainer.model)]
-    trainer.after_step = lambda end: (end.log(), after.append(weights(trainer.model)))  # type: ignore[assignment,func-returns-value]
+    weights_after = [weights(trainer.model)]
+    trainer.after_step = lambda end: (end.log(), weights_after.append(weights(trainer.model)))  # type: ignore[assignment,func-returns-value]
     trainer.train()
-    return after
+    return weights_after
 
 
 def moved(after: list[list[torch.Tensor]]) -> list[bool]:
     """Whether each step has changed a weight."""
     return [
-        any(not torch.equal(a, b) for a, b in zip(before, now, strict=True))
-        for before, now in pairwise(after)
+        any(not torch.equal(a, b) for a, b in zip(weights_before, weights_after, strict=True))
+        for weights_before, weights_after in pairwise(after)
     ]
 
 
@@ -93,8 +93,8 @@ def test_an_update_that_is_not_finite_is_dropped_counted_and_told(tmp_path, paid
         compute(*a, **k) * (torch.nan if trainer.batches == 1 else 1.0)
     )
     with caplog.at_level(logging.WARNING, "trainers"):
-        after = step_by_step(trainer)
-    assert moved(after) == [True, False, True, True]
+        weights_after = step_by_step(trainer)
+    assert moved(weights_after) == [True, False, True, True]
     assert log(trainer, DROPPED) == [0.0, 1.0, 0.0, 0.0]
     assert [m for m in caplog.messages if "is dropped" in m] == [
         "step 2: an update is dropped, because its loss or gradient is not finite"
@@ -124,9 +124,9 @@ def test_tokens_whose_loss_is_not_finite_are_left_out_counted_and_told(
 ):
     """A token that the policy itself excludes, under a loss that is its log-probability."""
     rloo = get_preset("rloo")
-    plain = replace(rloo, loss=replace(rloo.loss, clip="none"))
+    unclipped = replace(rloo, loss=replace(rloo.loss, clip="none"))
     trainer = make_trainer(
-        tmp_path, envs=paid_in(1, 2, 3, 4), preset=plain, args=DECAYED, probe_every=0
+        tmp_path, envs=paid_in(1, 2, 3, 4), preset=unclipped, args=DECAYED, probe_every=0
     )
     forward = TokenForward.__call__
 
@@ -155,10 +155,10 @@ class Line(OwnWeights):
 
     def update(self, slope: float) -> float:
         """Make an update with this gradient; returns how far the weight moves."""
-        before = self.weight.detach().clone()
+        weights_before = self.weight.detach().clone()
         (slope * self.weight).sum().backward()
         self.step()
-        return float((self.weight.detach() - before).abs().max())
+        return float((self.weight.detach() - weights_before).abs().max())
 
 
 def test_a_critic_does_not_move_where_it_has_nothing_to_learn(tmp_path):

@@ -83,7 +83,7 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
         tmp_path, preset=preset, args=settings, envs=envs, probe_every=0, **changes
     )
     preset = trainer.preset
-    before = exactly(trainer.model)
+    weights_before = exactly(trainer.model)
     disturb(trainer.model, DRIFT, 1)
     played_with = exactly(trainer.model)
     score = trainer._generate_and_score_completions
@@ -99,10 +99,11 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
     sequence = preset.loss.ratio == "sequence" and preset.loss.high < 0.01
     disturb(trainer.model, SEQUENCE_DRIFT if sequence else DRIFT, 2)
 
-    rows, now = to_rows(trainer.trajectories), exactly(trainer.model)
+    rows, weights_now = to_rows(trainer.trajectories), exactly(trainer.model)
     with torch.no_grad():
         logp, old, reference = (
-            forward(model, rows, 0.8)[0].numpy() for model in (now, played_with, before)
+            forward(model, rows, 0.8)[0].numpy()
+            for model in (weights_now, played_with, weights_before)
         )
     if not trainer.runner.engine.exact and not preset.prefers:
         preset = replace(preset, loss=replace(preset.loss, behave="clip"))
@@ -123,7 +124,7 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
         trainer.compute_loss(trainer.model, batch).backward()
         gradient = torch.cat([p.grad.flatten() for p in trainer.model.parameters()]).double()
         row_numbers = set(batch["row"].tolist())
-        want = UPDATES * gradients(now, rows, goal, row_numbers, 0.8)
+        want = UPDATES * gradients(weights_now, rows, goal, row_numbers, 0.8)
         errors.append(float((gradient - want).norm() / want.norm()))
     return errors
 
@@ -154,10 +155,10 @@ def kinds(name: str) -> set[tuple[str, str]]:
 
 def covering(names: list[str]) -> list[str]:
     """Presets that together have every kind of part that any of them has."""
-    left, cover = set().union(*map(kinds, names)), []
-    while left:
-        cover.append(max(names, key=lambda name: len(kinds(name) & left)))
-        left -= kinds(cover[-1])
+    uncovered, cover = set().union(*map(kinds, names)), []
+    while uncovered:
+        cover.append(max(names, key=lambda name: len(kinds(name) & uncovered)))
+        uncovered -= kinds(cover[-1])
     return cover
 
 

@@ -33,11 +33,11 @@ def step(trained: Any) -> tuple[torch.Tensor, dict[str, float], dict[str, Any], 
     trained._forward.logps = lambda *args, **named: passes.append(args) or score(*args, **named)
     trained.model.train()
     batch = trained._prepare_inputs(INPUTS)
-    before = len(passes)
+    n_before = len(passes)
     trained.compute_loss(trained.model, batch).backward()
     gradient = torch.cat([p.grad.flatten() for p in trained.model.parameters()])
     figures = {name: values[-1] for name, values in trained._metrics["train"].items()}
-    return gradient, figures, batch, before
+    return gradient, figures, batch, n_before
 
 
 @pytest.mark.parametrize("behave", ["none", "clip", "mask"])

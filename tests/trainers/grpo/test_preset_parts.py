@@ -206,14 +206,17 @@ CASES = [(name, *case) for name in runnable() for case in variants(get_preset(na
     ("name", "part", "variant"), CASES, ids=[f"{name}-{part}" for name, part, _ in CASES]
 )
 def test_every_part_of_a_preset_changes_the_gradient(name, part, variant):
-    before, after = gradient(get_preset(name)), gradient(variant)
-    assert (after - before).norm() > 1e-5 * before.norm()
+    gradient_before, gradient_after = gradient(get_preset(name)), gradient(variant)
+    assert (gradient_after - gradient_before).norm() > 1e-5 * gradient_before.norm()
 
 
 def test_a_dead_zone_and_a_clip_reach_the_gradient():
-    plain = get_preset("rloo")
-    for loss in (replace(plain.loss, dead_zone=0.01), replace(plain.loss, low=1e-6, high=1e-6)):
-        assert not torch.equal(gradient(plain), gradient(replace(plain, loss=loss)))
+    plain_preset = get_preset("rloo")
+    for loss in (
+        replace(plain_preset.loss, dead_zone=0.01),
+        replace(plain_preset.loss, low=1e-6, high=1e-6),
+    ):
+        assert not torch.equal(gradient(plain_preset), gradient(replace(plain_preset, loss=loss)))
 
 
 # -- every field of a preset is carried out, or refused -------------------------------

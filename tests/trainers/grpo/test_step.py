@@ -33,13 +33,13 @@ def test_processes_share_a_step_even_inside_a_group(make):
 
 
 def test_a_step_is_a_function_of_its_number(make):
-    trainer, other = make(), make()
+    trainer, other_trainer = make(), make()
     trainer.play_groups(1, 6)
-    first, second = trainer.play_groups(3, 6), other.play_groups(3, 6)
+    first, second = trainer.play_groups(3, 6), other_trainer.play_groups(3, 6)
     assert [[u.ids for u in t.turns] for t in first] == [[u.ids for u in t.turns] for t in second]
     assert trainer.stage_switches == [(1, 2), (3, 3)]
-    assert other.horizon == 3
-    later = other.play_groups(4, 6)
+    assert other_trainer.horizon == 3
+    later = other_trainer.play_groups(4, 6)
     assert [t.seed for t in later] != [t.seed for t in second]
 
 

@@ -10,10 +10,10 @@ class Clock:
     """A clock that is set by hand."""
 
     def __init__(self) -> None:
-        self.now = 0.0
+        self.time_now = 0.0
 
     def perf_counter(self) -> float:
-        return self.now
+        return self.time_now
 
 
 @pytest.fixture
@@ -25,13 +25,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_no_second_is_counted_twice(clock):
     times = StepTimes()
-    clock.now = 1.0
+    clock.time_now = 1.0
     with times.part("update"):
-        clock.now = 3.0
+        clock.time_now = 3.0
         with times.part("rest"):
-            clock.now = 10.0
-        clock.now = 11.0
-    clock.now = 12.0
+            clock.time_now = 10.0
+        clock.time_now = 11.0
+    clock.time_now = 12.0
     seconds = times.take()
     assert tuple(seconds) == PARTS
     assert seconds["update"] == 3.0
@@ -42,7 +42,7 @@ def test_no_second_is_counted_twice(clock):
 
 def test_seconds_that_are_told_afterwards_are_moved_as_far_as_there_are_any(clock):
     times = StepTimes()
-    clock.now = 4.0
+    clock.time_now = 4.0
     times.move("rest", "generation", 3.0)
     times.move("rest", "environments", 3.0)
     seconds = times.take()
@@ -52,7 +52,7 @@ def test_seconds_that_are_told_afterwards_are_moved_as_far_as_there_are_any(cloc
 def test_a_part_that_fails_is_over(clock):
     times = StepTimes()
     with pytest.raises(ValueError, match="no"), times.part("update"):
-        clock.now = 1.0
+        clock.time_now = 1.0
         raise ValueError("no")
-    clock.now = 5.0
+    clock.time_now = 5.0
     assert times.take() == {**dict.fromkeys(PARTS, 0.0), "update": 1.0, "rest": 4.0}

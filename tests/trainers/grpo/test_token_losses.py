@@ -166,14 +166,14 @@ FAR = (-torch.inf, -1e30, -700.0, -95.0, 95.0, 700.0, 1e30, torch.inf, torch.nan
 
 def slopes_beside(loss: Loss, gap: float | None, **changes: Any) -> torch.Tensor:
     """Derivatives of all tokens but one, whose log-ratio is far off; None: it does not train."""
-    policy_scores, old, mask, at = scores(), OLD.clone(), MASK.clone(), (1, 2)
-    old[at] = -1.0 if gap is None else policy_scores.logps.detach()[at] - gap
-    mask[at] = gap is not None
+    policy_scores, old, mask, index = scores(), OLD.clone(), MASK.clone(), (1, 2)
+    old[index] = -1.0 if gap is None else policy_scores.logps.detach()[index] - gap
+    mask[index] = gap is not None
     terms = token_losses(loss, policy_scores, batch(old_per_token_logps=old, **changes), mask)
     torch.where(mask & terms.isfinite(), terms, 0.0).sum().backward()
     assert policy_scores.logps.grad is not None
-    assert gap is None or policy_scores.logps.grad[at].isfinite()
-    policy_scores.logps.grad[at] = 0.0
+    assert gap is None or policy_scores.logps.grad[index].isfinite()
+    policy_scores.logps.grad[index] = 0.0
     return policy_scores.logps.grad
 
 

@@ -42,9 +42,9 @@ class Dense(ToyEnv):
     """Pays for every right button."""
 
     def _act(self, action):
-        before = self._pressed
+        pressed_before = self._pressed
         outcome = super()._act(action)
-        outcome.reward, outcome.terms = float(self._pressed > before), None
+        outcome.reward, outcome.terms = float(self._pressed > pressed_before), None
         return outcome
 
 

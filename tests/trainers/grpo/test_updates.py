@@ -66,9 +66,11 @@ def test_parts_and_passes_both_make_updates(tmp_path, args):
 @pytest.mark.slow
 def test_losses_that_are_one_at_a_single_update_differ_at_several(tmp_path):
     names = ["rloo", "loop", "gspo", "cispo"]
-    after = {name: trained(tmp_path / name, name, **SEVERAL | {"iterations": 4}) for name in names}
+    runs_after = {
+        name: trained(tmp_path / name, name, **SEVERAL | {"iterations": 4}) for name in names
+    }
     for first, second in combinations(names, 2):
-        assert not same(after[first], after[second]), (first, second)
+        assert not same(runs_after[first], runs_after[second]), (first, second)
 
 
 def test_a_step_is_a_batch_of_episodes(tmp_path):
@@ -197,8 +199,8 @@ def test_a_run_that_is_killed_within_a_step_ends_as_if_nothing_had_happened(tmp_
     with monkeypatch.context() as patch:
         patch.setattr(MultiTurnTrainer, "training_step", dying)
         with pytest.raises(Killed):
-            begun = toy_runs.begun_from(reference, toy_runs.arguments(folder, **CHANGES))
-            train(parse_config(begun), Display(quiet=True))
+            started = toy_runs.begun_from(reference, toy_runs.arguments(folder, **CHANGES))
+            train(parse_config(started), Display(quiet=True))
     train(toy_runs.config(folder, "--resume", **CHANGES), Display(quiet=True))
     assert_same_run(folder, reference)
 

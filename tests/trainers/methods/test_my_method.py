@@ -46,9 +46,9 @@ def test_the_package_of_the_page_trains_and_resumes(tmp_path: Path) -> None:
     command = toy_runs.arguments(out, "--novelty.weight=0.2", **settings)
     process = run_command(command, environment=environment)
     assert process.returncode == 0, process.stderr
-    seen = [record["states"] for record in toy_runs.by_phase(out)["rl"]]
-    assert 0 < seen[0] < seen[1]
+    seen_states = [record["states"] for record in toy_runs.by_phase(out)["rl"]]
+    assert 0 < seen_states[0] < seen_states[1]
     assert "weight: 0.2" in (out / "config.yaml").read_text()
     process = run_command([*command, "--steps=3", "--resume"], environment=environment)
     assert process.returncode == 0, process.stderr
-    assert toy_runs.by_phase(out)["rl"][2]["states"] >= seen[1]
+    assert toy_runs.by_phase(out)["rl"][2]["states"] >= seen_states[1]

@@ -157,17 +157,17 @@ def test_a_folder_can_be_deleted(tmp_path: Path, name: str) -> None:
     )
     shutil.rmtree(tmp_path / "trainers/methods" / name)
     method = resolve_name(f"trainers.methods.{name}.method:METHOD")
-    gone = {preset.name for presets in method.presets.values() for preset in presets}
-    left = [preset for preset in PRESETS if preset not in gone]
+    gone_presets = {preset.name for presets in method.presets.values() for preset in presets}
+    untouched = [preset for preset in PRESETS if preset not in gone_presets]
     needing = {"erpo", "on-policy-distillation"}  # what only further flags bring
-    played = [["webshop", "--preset", preset] for preset in left if preset not in needing]
-    now = shown(tmp_path, *played)
-    assert now["presets"] == left and bool(gone) == bool(method.presets)
-    assert f"--{method.name.replace('_', '-')}." not in now["help"]
-    before = shown(ROOT, *played[::8])
-    for command, run in before["runs"].items():
+    played_runs = [["webshop", "--preset", preset] for preset in untouched if preset not in needing]
+    shown_now = shown(tmp_path, *played_runs)
+    assert shown_now["presets"] == untouched and bool(gone_presets) == bool(method.presets)
+    assert f"--{method.name.replace('_', '-')}." not in shown_now["help"]
+    shown_before = shown(ROOT, *played_runs[::8])
+    for command, run in shown_before["runs"].items():
         assert (run["config"].pop(method.name, None) is None) == (method.section is None)
-        assert now["runs"][command]["config"] == run["config"], command
+        assert shown_now["runs"][command]["config"] == run["config"], command
 
 
 def test_a_package_brings_a_method(tmp_path: Path) -> None:
@@ -179,12 +179,12 @@ def test_a_package_brings_a_method(tmp_path: Path) -> None:
     assert result["presets"][result["presets"].index("rloo") + 1] == "hurry"
     assert [name for name in result["presets"] if name != "hurry"] == list(PRESETS)
     assert "--clock.price" in result["help"] and "Price of a turn" in result["help"]
-    run, plain = result["runs"].values()
+    run, plain_curve = result["runs"].values()
     assert run["config"]["clock"]["price"] == 2.0
-    rate = plain["config"]["rl"]["learning_rate"]
-    assert plain["config"]["clock"]["unit"] == pytest.approx(rate / 10)
-    assert plain["sources"]["clock.price"] == "preset"
-    assert plain["sources"]["clock.unit"] == "default"
+    rate = plain_curve["config"]["rl"]["learning_rate"]
+    assert plain_curve["config"]["clock"]["unit"] == pytest.approx(rate / 10)
+    assert plain_curve["sources"]["clock.price"] == "preset"
+    assert plain_curve["sources"]["clock.unit"] == "default"
 
 
 class Point:
@@ -244,5 +244,7 @@ preset.require(served(preset))
 print([name.split(".")[2] for name in sys.modules if name.endswith(".method")
        and name.count(".") == 3 and name.startswith("trainers.methods.")])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(imported)
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == str(imported)

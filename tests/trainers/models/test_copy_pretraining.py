@@ -76,9 +76,9 @@ def test_equal_seeds_teach_equally():
 
 def test_the_global_generator_is_neither_read_nor_moved():
     torch.manual_seed(1)
-    before = torch.get_rng_state()
+    state_before = torch.get_rng_state()
     first = taught(QUICK)
-    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(torch.get_rng_state(), state_before)
     torch.manual_seed(2)
     assert equal(taught(QUICK), first)
 

@@ -110,14 +110,14 @@ def test_the_estimate_is_what_training_takes(tmp_path, config, precision, rank, 
 
 def test_the_peak_counts_what_lives_at_the_same_time():
     """Ten numbers at a time, never twenty; what was there before does not count."""
-    before = torch.zeros(1000)
+    draws = torch.zeros(1000)
 
     def work() -> None:
         for _ in range(3):
-            (torch.ones(10_000) + 1).sum() + before.sum()
+            (torch.ones(10_000) + 1).sum() + draws.sum()
 
     assert 2 * 40_000 <= peak_bytes(work) < 3 * 40_000
-    assert held_bytes([before, before[:10], torch.zeros(5)]) == 4020
+    assert held_bytes([draws, draws[:10], torch.zeros(5)]) == 4020
 
 
 def sizes(**changes: Any) -> MemoryEstimate:

@@ -120,9 +120,9 @@ def test_the_estimate_is_near_the_peaks_of_quick_runs(smollm2, monkeypatch, fami
     machine = Device("this machine", int(23.5 * GIB), gpu=False)
     flags = ["--env", family, "--model", str(smollm2), "--quick", "--memory.precision", "bf16"]
     run = replace(resolve(parse_config(flags)), opening_tokens=opening)
-    chosen = with_chosen_memory(run, machine)
-    assert chosen.config.memory.checkpointing == "off"
-    assert 1 < plan_memory(chosen, machine).peak / GIB / peak < 1.5
+    with_memory = with_chosen_memory(run, machine)
+    assert with_memory.config.memory.checkpointing == "off"
+    assert 1 < plan_memory(with_memory, machine).peak / GIB / peak < 1.5
 
 
 def test_an_opening_that_a_group_shares_counts_once(smollm2):

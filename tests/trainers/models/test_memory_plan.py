@@ -177,12 +177,12 @@ def test_what_the_methods_of_a_preset_take_is_counted_to_the_byte(qwen, preset):
     plan, shape = plan_memory(run, GPU), ModelShape.of(QWEN3_4B)
     adapters, base = 16 * shape.ends, 2 * shape.parameters
     sampled = run.config.rl.episodes * run.config.rl.turn_tokens * 5
-    taken = {
+    options = {
         "critic": {"critic": sampled * 2560 * 2},
         "turn_critic": {"critic": adapters * (16 + 4) + 2 * base},
         "prm": {"reward_model": adapters * 16},
     }
-    methods = next((taken[need] for need in run.preset.needs if need in taken), {})
+    methods = next((options[need] for need in run.preset.needs if need in options), {})
     core = {"process", "weights", "reference", "gradients", "optimizer", "cast_weights"}
     core |= {"activations", "working", "allocator", "generation", "engine", "gathered"}
     parts = plan.estimate.parts

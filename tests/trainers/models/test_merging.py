@@ -60,9 +60,9 @@ def test_the_order_does_not_matter_and_equal_policies_stay(
     merge = Merge(method, share, 1.0)  # type: ignore[arg-type]
     forward, back = merged(merge, *deltas), merged(merge, *reversed(deltas))
     assert forward == pytest.approx(back, rel=1e-4, abs=1e-5)
-    same = merged(merge, *[deltas[0]] * count)
+    same_weights = merged(merge, *[deltas[0]] * count)
     grown = 1.1 if method == "ram+" and count == 1 else 1.0
-    for value, expected in zip(same, deltas[0], strict=True):
+    for value, expected in zip(same_weights, deltas[0], strict=True):
         assert value == pytest.approx(expected, rel=1e-4, abs=2e-5) or grown > 1.0
 
 

@@ -168,8 +168,8 @@ def test_every_checkpoint_of_a_moved_run_finds_its_base(tmp_path):
     for name in ("trained", "best", "rl/checkpoint-4"):
         adapters(run / "checkpoints" / name, base)
     adapters(run / "baselines" / "bc" / "checkpoints" / "trained", base)
-    other = folder(tmp_path / "old" / "first" / "checkpoints" / "merged")
-    adapters(run / "checkpoints" / "on-other", other)
+    other_folder = folder(tmp_path / "old" / "first" / "checkpoints" / "merged")
+    adapters(run / "checkpoints" / "on-other", other_folder)
     shutil.move(tmp_path / "old", tmp_path / "new")
     moved = tmp_path / "new" / "run"
     for place in moved.rglob("adapter_config.json"):

@@ -86,10 +86,10 @@ def test_a_step_moves_the_adapters_and_leaves_the_base(chat_model, tmp_path, bit
         args={"steps": 1, "lr": 1e-2, "optim": "adamw_8bit"},
         micro_tokens=200,
     )
-    before = weights(trainer.model)
+    weights_before = weights(trainer.model)
     trainer.train()
     names = [name for name, _ in trainer.model.named_parameters()]
-    pairs = zip(names, before, trainer.model.parameters(), strict=True)
+    pairs = zip(names, weights_before, trainer.model.parameters(), strict=True)
     moved = [(name, new.dtype) for name, old, new in pairs if not torch.equal(old, new)]
     assert moved
     assert all("lora_" in name and kind == torch.float32 for name, kind in moved)

@@ -51,7 +51,7 @@ def test_losses_are_means_over_action_and_other_tokens():
     sft = Sft(model, rows(), tiny_policy.chat().pad_id, settings(micro_batch=3))
     picked = [0, 5, 9, 11, 20]
     model.eval()
-    action, other = [], []
+    action, other_ids = [], []
     for i in picked:
         ids = torch.tensor([rows()[i].ids])
         with torch.no_grad():
@@ -59,11 +59,11 @@ def test_losses_are_means_over_action_and_other_tokens():
         nll = -logps.gather(1, ids[0, 1:, None])[:, 0]
         mask = torch.tensor(rows()[i].mask[1:]).bool()
         action += nll[mask].tolist()
-        other += nll[~mask].tolist()
+        other_ids += nll[~mask].tolist()
     model.train()
     losses = sft._train(picked)
-    assert losses[:2] == pytest.approx([np.mean(action), np.mean(other)], rel=1e-5)
-    assert losses[2] == len(action) + len(other)
+    assert losses[:2] == pytest.approx([np.mean(action), np.mean(other_ids)], rel=1e-5)
+    assert losses[2] == len(action) + len(other_ids)
 
 
 def test_micro_batches_give_the_same_step():
@@ -125,8 +125,8 @@ def test_gate_progress_and_schedule():
     assert (result.steps, result.gated) == (8, True)
     assert sft.settings.learning_rate(0) == pytest.approx(2.5e-3)
     assert sft.settings.learning_rate(9) == pytest.approx(5e-4)
-    done = Sft(tiny_policy.model(), rows(), 0, settings(steps=3, eval_every=2))
-    assert not done.run(gate=lambda step: gate_steps.append(step) or False).gated
+    trained = Sft(tiny_policy.model(), rows(), 0, settings(steps=3, eval_every=2))
+    assert not trained.run(gate=lambda step: gate_steps.append(step) or False).gated
     assert gate_steps[2:] == [2, 3]
 
 

@@ -93,8 +93,11 @@ def test_adapters_alone_are_trained_and_end_up_in_the_weights(tmp_path: Path) ->
     assert trained
     assert all("lora_" in name for name in trained)
     sft.run()
-    merged, before = dict(sft.merged().named_parameters()), tiny_policy.model().named_parameters()
-    changed = {name for name, value in before if not torch.equal(merged.pop(name), value)}
+    merged, weights_before = (
+        dict(sft.merged().named_parameters()),
+        tiny_policy.model().named_parameters(),
+    )
+    changed = {name for name, value in weights_before if not torch.equal(merged.pop(name), value)}
     assert not merged
     assert changed
     assert all("_proj" in name for name in changed)
@@ -113,17 +116,23 @@ def test_both_kinds_of_warm_start_have_one_schedule_whose_first_step_moves(tmp_p
             sft: Any = Sft(tiny_policy.model(), rows()[:16], 0, settings)
         else:
             sft = make(tmp_path, adapters, steps=steps, warmup=30, log_every=1)
-        after = [weights(sft.model)]
+        weights_after = [weights(sft.model)]
 
         def progress(
-            step: int, figures: Any, sft: Any = sft, after: Any = after, schedule: Any = schedule
+            step: int,
+            figures: Any,
+            sft: Any = sft,
+            after: Any = weights_after,
+            schedule: Any = schedule,
         ) -> None:
             schedule.append(figures["lr"])
             after.append(weights(sft.model))
 
         sft.run(progress=progress)
-        for before, now in pairwise(after):
-            assert any(not torch.equal(a, b) for a, b in zip(before, now, strict=True))
+        for weights_before, following in pairwise(weights_after):
+            assert any(
+                not torch.equal(a, b) for a, b in zip(weights_before, following, strict=True)
+            )
         rates.append(schedule)
     assert rates[0] == pytest.approx(rates[1]) and len(rates[0]) == steps
     assert max(rates[0]) > 0.9e-2 and min(rates[0]) >= 0.9e-3
@@ -133,13 +142,13 @@ def test_a_step_without_anything_to_learn_changes_no_weight(tmp_path, caplog):
     sft = make(tmp_path, adapters=False, steps=4, lr=1e-2, batch_size=4, weight_decay=0.5)
     loss = sft._trainer.compute_loss
     sft._trainer.compute_loss = lambda *a, **k: loss(*a, **k) * (0.0 if sft.step == 2 else 1.0)
-    after = [weights(sft.model)]
+    weights_list = [weights(sft.model)]
     sft.settings = replace(sft.settings, log_every=1)
     with caplog.at_level("WARNING"):
-        sft.run(progress=lambda *_: after.append(weights(sft.model)))
+        sft.run(progress=lambda *_: weights_list.append(weights(sft.model)))
     still = [
-        all(torch.equal(a, b) for a, b in zip(before, now, strict=True))
-        for before, now in pairwise(after)
+        all(torch.equal(a, b) for a, b in zip(weights_before, weights_after, strict=True))
+        for weights_before, weights_after in pairwise(weights_list)
     ]
     assert still == [False, False, True, False]
     assert any("step 3 of the warm start changed no weight" in text for text in caplog.messages)

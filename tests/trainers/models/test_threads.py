@@ -68,10 +68,10 @@ def test_the_variable_of_openmp_is_a_limit(
 
 
 def test_the_number_holds_within_and_is_given_back_after_an_error() -> None:
-    before = torch.get_num_threads()
-    with pytest.raises(ZeroDivisionError), computing_threads(before + 2):
-        assert torch.get_num_threads() == before + 2
+    threads_before = torch.get_num_threads()
+    with pytest.raises(ZeroDivisionError), computing_threads(threads_before + 2):
+        assert torch.get_num_threads() == threads_before + 2
         raise ZeroDivisionError
-    assert torch.get_num_threads() == before
+    assert torch.get_num_threads() == threads_before
     with computing_threads(None):
-        assert torch.get_num_threads() == before
+        assert torch.get_num_threads() == threads_before

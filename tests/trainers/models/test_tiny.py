@@ -69,12 +69,12 @@ def test_default_size_and_seed():
     assert torch.equal(state, torch.get_rng_state())
     assert 320_000 < sum(p.numel() for p in model.parameters()) < 350_000, "tied ones counted once"
     small = TinyConfig(hidden=16, layers=1, heads=2, intermediate=16)
-    first, same, other = (build_model(tokenizer, small, seed) for seed in (1, 1, 2))
+    first, same_model, other_model = (build_model(tokenizer, small, seed) for seed in (1, 1, 2))
     names = [name for name, _ in first.named_parameters() if "norm" not in name]
     for name in names:
         weights = first.get_parameter(name)
-        assert torch.equal(weights, same.get_parameter(name))
-        assert not torch.equal(weights, other.get_parameter(name))
+        assert torch.equal(weights, same_model.get_parameter(name))
+        assert not torch.equal(weights, other_model.get_parameter(name))
     assert model.generation_config.eos_token_id == tokenizer.eos_token_id
 
 

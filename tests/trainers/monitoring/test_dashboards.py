@@ -54,8 +54,8 @@ def report_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         flags = ["--report-to", "tensorboard", "wandb", "trackio"]
         # In an interpreter of its own: when imported, trackio reads its folder and wandb makes one.
         command = toy_runs.arguments(folder / "run", *flags, **QUICK)
-        ended = toy_runs.run_command(command, environment=os.environ)
-    assert ended.returncode == 0, ended.stderr
+        process = toy_runs.run_command(command, environment=os.environ)
+    assert process.returncode == 0, process.stderr
     assert not (folder / "run" / "warnings.log").exists()
     return folder
 
@@ -63,13 +63,13 @@ def report_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_tensorboard_holds_figures_and_episodes(report_folder):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    read = EventAccumulator(str(report_folder / "run" / "tensorboard"))
-    read.Reload()
-    assert set(read.Tags()["scalars"]) >= FIGURES
-    assert [event.step for event in read.Scalars("train/loss")] == [1, 2]
+    events = EventAccumulator(str(report_folder / "run" / "tensorboard"))
+    events.Reload()
+    assert set(events.Tags()["scalars"]) >= FIGURES
+    assert [event.step for event in events.Scalars("train/loss")] == [1, 2]
     record = toy_runs.by_phase(report_folder / "run")["rl"][1]
-    assert read.Scalars("train/loss")[1].value == pytest.approx(record["loss"], rel=1e-6)
-    tables = read.Tensors("train/episodes/text_summary")
+    assert events.Scalars("train/loss")[1].value == pytest.approx(record["loss"], rel=1e-6)
+    tables = events.Tensors("train/episodes/text_summary")
     assert [event.step for event in tables] == [1, 2]
     text = tables[0].tensor_proto.string_val[0].decode()
     assert text.startswith("| " + " | ".join(COLUMNS) + " |\n| ---")
@@ -105,8 +105,8 @@ def resumed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toy_runs.run_command(command, die_at="valid:6", environment=variables)
     shutil.rmtree(folder / "run" / "checkpoints" / "rl" / "checkpoint-4")
     toy_runs.run_command([*command, "--resume"], die_at="rl:3", environment=variables)
-    ended = toy_runs.run_command([*command, "--resume"], environment=variables)
-    assert ended.returncode == 0, ended.stderr
+    process = toy_runs.run_command([*command, "--resume"], environment=variables)
+    assert process.returncode == 0, process.stderr
     return folder
 
 
@@ -115,11 +115,11 @@ def test_tensorboard_draws_each_step_of_a_resumed_run_once(resumed):
 
     path = resumed / "run" / "tensorboard"
     assert len(list(path.iterdir())) > 1
-    read = EventAccumulator(str(path))
-    read.Reload()
+    events = EventAccumulator(str(path))
+    events.Reload()
     for name in ("train/loss", "eval/success"):
-        assert [event.step for event in read.Scalars(name)] == [1, 2, 3, 4, 5, 6], name
-    tables = [event.step for event in read.Tensors("train/episodes/text_summary")]
+        assert [event.step for event in events.Scalars(name)] == [1, 2, 3, 4, 5, 6], name
+    tables = [event.step for event in events.Tensors("train/episodes/text_summary")]
     assert tables == [1, 2, 3, 4, 5, 6]
 
 

@@ -133,8 +133,8 @@ class Restored:
             load(trainer, checkpoint)
             if checkpoint is not None:
                 path = Path(checkpoint)
-                stored, now = weights(path), trainer.model.state_dict()
-                equal = all(torch.equal(stored[name], now[name]) for name in stored)
+                stored, current = weights(path), trainer.model.state_dict()
+                equal = all(torch.equal(stored[name], current[name]) for name in stored)
                 optimizer: Any = trainer.optimizer
                 self.restarts.append((path.name, equal, optimizer.param_groups[0]["lr"]))
 

@@ -24,9 +24,9 @@ def text(display: Display) -> str:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that stands at the last entry."""
-    now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[-1])
-    return now
+    seconds = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: seconds[-1])
+    return seconds
 
 
 def test_numbers_are_short():
@@ -55,8 +55,8 @@ def test_without_progress_results_are_shown(clock):
 def test_without_a_terminal_there_is_a_line_now_and_then_and_at_the_end(clock):
     with Display(console(False)) as display:
         display.phase("RL", 100)
-        for step, now in [(1, 101.0), (10, 120.0), (11, 121.0), (100, 125.0)]:
-            clock.append(now)
+        for step, time_now in [(1, 101.0), (10, 120.0), (11, 121.0), (100, 125.0)]:
+            clock.append(time_now)
             display.update(step, horizon=5, reward=0.5)
         display.note("done [bold]")
     assert text(display).splitlines() == [
@@ -70,10 +70,10 @@ def test_without_a_terminal_there_is_a_line_now_and_then_and_at_the_end(clock):
 @pytest.mark.parametrize("result", [False, True])
 def test_episodes_are_shown_as_they_end(clock, result):
     with Display(console(False)) as display:
-        ended = display.episodes("demonstrations", 3, result=result)
-        for now in (111.0, 122.0, 133.0):
-            clock.append(now)
-            ended()
+        on_episode = display.episodes("demonstrations", 3, result=result)
+        for time_now in (111.0, 122.0, 133.0):
+            clock.append(time_now)
+            on_episode()
         if result:
             display.update(3, success=0.5)
     assert text(display).splitlines() == [

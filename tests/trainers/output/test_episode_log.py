@@ -89,14 +89,14 @@ def test_records_hold_what_the_model_read_and_wrote(tmp_path):
     for record, trajectory in zip(
         logged(plan(), trajectories, tmp_path / "e.jsonl"), trajectories, strict=True
     ):
-        read = 0
+        n_read = 0
         for turn, sampled in zip(record.turns, trajectory.turns, strict=True):
-            read += len(sampled.context)
-            assert turn.prompt_tokens == read
+            n_read += len(sampled.context)
+            assert turn.prompt_tokens == n_read
             assert turn.completion_tokens == len(sampled.ids)
             assert turn.raw_text == chat.tokenizer.decode(sampled.ids)
             assert turn.raw_text != turn.action, "the token that ends a turn is part of it"
-            read += len(sampled.ids)
+            n_read += len(sampled.ids)
 
 
 def test_tokens_are_recorded_on_request_and_become_an_atif_trajectory(tmp_path):

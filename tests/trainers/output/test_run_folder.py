@@ -123,15 +123,15 @@ def test_notes_add_up(tmp_path):
 
 
 def test_the_time_spent_goes_on_after_a_kill(tmp_path, monkeypatch):
-    now, worked = [1000.0], [4.0]
-    monkeypatch.setattr("trainers.output.run_folder.time.monotonic", lambda: now[0])
+    now_list, worked = [1000.0], [4.0]
+    monkeypatch.setattr("trainers.output.run_folder.time.monotonic", lambda: now_list[0])
     monkeypatch.setattr("trainers.output.run_folder.time.process_time", lambda: worked[0])
     folder = opened(tmp_path / "run")
-    now[0], worked[0] = 1060, 20.0
+    now_list[0], worked[0] = 1060, 20.0
     folder.note()
-    now[0], worked[0] = 5.0, 3.0  # another process, other clocks
+    now_list[0], worked[0] = 5.0, 3.0  # another process, other clocks
     resumed = opened(tmp_path / "run", "--resume")
-    now[0], worked[0] = 35.0, 7.0
+    now_list[0], worked[0] = 35.0, 7.0
     assert (resumed.seconds(), resumed.cpu_seconds()) == (90, 27)
 
 
@@ -150,10 +150,10 @@ def test_only_complete_checkpoints_count_and_the_highest_step_wins(tmp_path):
 
 def refused(path: Path, *flags: str, **changes) -> str:
     """The reason why a folder is refused; nothing in it may change."""
-    before = toy_runs.files(path) if path.is_dir() else {}
+    files_before = toy_runs.files(path) if path.is_dir() else {}
     with pytest.raises(ConfigurationError, match="expected") as caught:
         opened(path, *flags, **changes)
-    assert (toy_runs.files(path) if path.is_dir() else {}) == before
+    assert (toy_runs.files(path) if path.is_dir() else {}) == files_before
     return str(caught.value)
 
 

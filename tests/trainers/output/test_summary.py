@@ -70,18 +70,18 @@ CONTENT = {
 @pytest.mark.slow
 def test_the_file_of_a_run_is_read_whole(finished):
     content = json.loads((finished / "summary.json").read_text())
-    read = Summary.from_dict(content)
-    assert read.to_dict() == content
-    assert read.greedy is not None
-    assert read.warm_start is not None
-    assert read.eval["trained"].score_ci95 == tuple(content["eval"]["trained"]["score_ci95"])
+    summary = Summary.from_dict(content)
+    assert summary.to_dict() == content
+    assert summary.greedy is not None
+    assert summary.warm_start is not None
+    assert summary.eval["trained"].score_ci95 == tuple(content["eval"]["trained"]["score_ci95"])
 
 
 def test_what_a_later_version_adds_is_passed_over():
-    read = Summary.from_dict({**CONTENT, "of a later version": 1})
-    assert (read.greedy, read.warm_start, read.remarks) == (None, None, ())
-    assert read.names["trained"] == "trained"
-    document = read.to_dict()
+    summary = Summary.from_dict({**CONTENT, "of a later version": 1})
+    assert (summary.greedy, summary.warm_start, summary.remarks) == (None, None, ())
+    assert summary.names["trained"] == "trained"
+    document = summary.to_dict()
     arms = ("bc", "filtered-bc", "expert-iteration", "base-model", "demonstrator")
     differences = dict.fromkeys(f"trained_minus_{field_of(arm)}" for arm in arms)
     first = {**CONTENT, "paired": {**CONTENT["paired"], **differences}}
@@ -107,10 +107,10 @@ def test_every_difference_is_read_again():
         "baselines": ends,
         "strongest_baseline": "expert-iteration",
     }
-    read = Summary.from_dict({**CONTENT, **parts})
-    document = read.to_dict()
+    summary = Summary.from_dict({**CONTENT, **parts})
+    document = summary.to_dict()
     assert {name: document[name] for name in parts} == parts
-    assert read.against_strongest == read.paired.trained_minus_expert_iteration is not None
+    assert summary.against_strongest == summary.paired.trained_minus_expert_iteration is not None
 
 
 @pytest.mark.parametrize("key", ["env", "eval", "paired", "evaluation", "chosen", "health"])
@@ -128,9 +128,9 @@ def test_a_phase_is_written_as_a_word():
 
 
 def test_a_policy_that_is_worse_than_random_is_called_so():
-    read = Summary.from_dict(CONTENT).eval
-    assert random_remark(read) == ""
-    worse = {**read, "trained": replace(read["trained"], score_mean=0.25)}
+    evaluations = Summary.from_dict(CONTENT).eval
+    assert random_remark(evaluations) == ""
+    worse = {**evaluations, "trained": replace(evaluations["trained"], score_mean=0.25)}
     assert random_remark(worse).endswith("below random actions: 0.250 against 0.500.")
 
 

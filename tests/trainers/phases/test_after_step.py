@@ -38,8 +38,8 @@ def test_a_step_is_validated_recorded_judged_and_saved_in_this_order(tmp_path, m
         monkeypatch.setattr(owner, method, noted)
     changes = {"steps": 2, "sft__max_steps": 5, "eval__every": 2, "eval__num_tasks": 4}
     train(toy_runs.config(tmp_path / "run", rl__save_every=2, **changes), Display(quiet=True))
-    before, *steps = " ".join(called).split("log")
-    assert before.split() == ["validate", "keep"], "the policy at the start is no candidate"
+    head, *steps = " ".join(called).split("log")
+    assert head.split() == ["validate", "keep"], "the policy at the start is no candidate"
     first, second = (step.split() for step in steps)
     assert first == ["record", "judge", "validate"]
     assert second == ["record", "judge", "save", "keep", "keep"], "and once more at the end"

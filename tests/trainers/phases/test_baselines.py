@@ -191,8 +191,8 @@ def test_successes_are_left_out_where_they_would_be_all_or_none(tmp_path, expert
 
 def test_the_rule_counts_tokens_and_no_clock():
     steps = [{"phase": "rl", "step": k, "row_tokens": 1000, "seconds": 9.0 * k} for k in (1, 2)]
-    other = [{"phase": "sft", "step": 10, "seconds": 2.0}, {"phase": "valid", "step": 2}]
-    assert computed([*other, *steps], iterations=1) == 2000 * (1 + GENERATION)
+    other_records = [{"phase": "sft", "step": 10, "seconds": 2.0}, {"phase": "valid", "step": 2}]
+    assert computed([*other_records, *steps], iterations=1) == 2000 * (1 + GENERATION)
     assert computed(steps, iterations=3) == 2000 * (3 + GENERATION)
     rows = [Row(prompt_length=length) for length in (0, 0)]
     for row, length in zip(rows, (30, 50), strict=True):

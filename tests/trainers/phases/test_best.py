@@ -105,8 +105,8 @@ def test_a_run_keeps_the_best_of_its_validations_with_its_weights(finished):
         load_file(finished / "checkpoints" / name / "model.safetensors")
         for name in ("best", "rl/checkpoint-4", "trained", "rl/checkpoint-6")
     ]
-    for tensors, same in (weights[:2], weights[2:]):
-        assert all(tensors[name].equal(same[name]) for name in same)
+    for tensors, same_tensors in (weights[:2], weights[2:]):
+        assert all(tensors[name].equal(same_tensors[name]) for name in same_tensors)
     remark = "The trained policy is that of step 4 of 6, the best on the validation tasks"
     assert any(sentence.startswith(remark) for sentence in toy_runs.summary(finished)["remarks"])
     for page in ("report.html", "checkpoints/best/README.md"):

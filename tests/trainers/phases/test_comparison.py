@@ -103,11 +103,11 @@ def test_the_paired_difference_is_taken_task_by_task(tmp_path):
 def test_failed_episodes_count_as_unsolved_in_means_and_pairs(tmp_path):
     comparison = arms(tmp_path / "run")
     comparison.add_references()
-    before, after = episodes(comparison, SFT), episodes(comparison, RL)
-    before[0].stop_reason = "error"
-    after[2].stop_reason = "error"
-    comparison.add("warm-start", before)
-    comparison.add("trained", after)
+    episodes_before, episodes_after = episodes(comparison, SFT), episodes(comparison, RL)
+    episodes_before[0].stop_reason = "error"
+    episodes_after[2].stop_reason = "error"
+    comparison.add("warm-start", episodes_before)
+    comparison.add("trained", episodes_after)
     results, paired = (
         comparison.results({}).eval,
         comparison.results({}).paired.trained_minus_warm_start,
@@ -143,9 +143,9 @@ def test_the_demonstrator_is_an_arm_beside_the_oracle(tmp_path):
     assert "does better than the expert that it imitated" in teacher_remark(
         results.paired.trained_minus_demonstrator, part(comparison).env.demonstrator
     )
-    plain = arms(tmp_path / "plain", env=toy_runs.TAUGHT_ID)
-    plain.add_references()
-    assert "demonstrator" not in plain and "oracle" in plain
+    plain_arms = arms(tmp_path / "plain", env=toy_runs.TAUGHT_ID)
+    plain_arms.add_references()
+    assert "demonstrator" not in plain_arms and "oracle" in plain_arms
 
 
 def test_an_expert_no_better_than_chance_gives_no_scale(tmp_path):

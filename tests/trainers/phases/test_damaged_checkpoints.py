@@ -78,9 +78,9 @@ def test_damage_is_told_with_the_name_of_the_file(checkpointed_run, tmp_path, fi
     assert damage(copied) == ""
     DAMAGES[how](copied / file)
     assert str(copied / file) in damage(copied)
-    before = copied.with_name("checkpoint-3")
-    shutil.copytree(checkpointed_run / "checkpoints" / "rl" / "checkpoint-3", before)
-    assert newest_whole([copied, before])[0] == before
+    path_before = copied.with_name("checkpoint-3")
+    shutil.copytree(checkpointed_run / "checkpoints" / "rl" / "checkpoint-3", path_before)
+    assert newest_whole([copied, path_before])[0] == path_before
     # Without the list of sizes what can be read tells, but for a file that is gone.
     (copied / SIZES).unlink()
     if how != "missing" and (how, file) != ("zeros", "model.safetensors"):
@@ -135,11 +135,11 @@ def test_a_link_that_leads_out_of_a_run_is_refused_and_nothing_is_touched(
         (folder / "summary.json").unlink()
         shutil.move(folder / name, outside)
         (folder / name).symlink_to(outside)
-        before = toy_runs.files(folder.parent)
+        files_before = toy_runs.files(folder.parent)
         assert main(["--resume", "--out", str(folder)]) == 2
         message = toy_runs.last_line(capsys.readouterr().err)
         assert f"{folder / name}, a link to {outside}" in message
-        assert toy_runs.files(folder.parent) == before
+        assert toy_runs.files(folder.parent) == files_before
 
 
 def test_links_that_wandb_keeps_in_its_folder_are_fine_and_no_link_in_its_place(tmp_path):

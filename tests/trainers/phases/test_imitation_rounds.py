@@ -69,12 +69,12 @@ def test_labels_are_what_the_expert_does_where_the_policy_came_through():
 @pytest.mark.slow
 def test_rounds_act_and_go_on_where_they_were_killed(tmp_path, monkeypatch):
     """Without rounds, and with the other teacher, the weights are others."""
-    plain = trained(tmp_path / "plain", **QUICK)
+    plain_run = trained(tmp_path / "plain", **QUICK)
     expert = trained(tmp_path / "expert", "--sft.teacher=expert", **ROUNDS)
     self_taught = trained(tmp_path / "self", **ROUNDS)
-    for run, other in ((plain, expert), (plain, self_taught), (expert, self_taught)):
-        assert not equal(weights(run), weights(other))
-        assert not equal(weights(run, "warm-start"), weights(other, "warm-start"))
+    for run, other_run in ((plain_run, expert), (plain_run, self_taught), (expert, self_taught)):
+        assert not equal(weights(run), weights(other_run))
+        assert not equal(weights(run, "warm-start"), weights(other_run, "warm-start"))
 
     episodes = list(read_episodes(self_taught / "rounds" / "round-1.jsonl"))
     solved = [episode for episode in episodes if episode.success]
@@ -87,7 +87,7 @@ def test_rounds_act_and_go_on_where_they_were_killed(tmp_path, monkeypatch):
     assert steps == [10, 20] and not list((self_taught / "checkpoints").glob("round-*"))
 
     # What was played is paid for; the expert's labels as well.
-    demonstrated = spent_on_imitation(RunFolder(plain))
+    demonstrated = spent_on_imitation(RunFolder(plain_run))
     rounds = [list(read_episodes(self_taught / "rounds" / f"round-{k}.jsonl")) for k in (1, 2)]
     turns = sum(len(episode.turns) for part in rounds for episode in part)
     assert spent_on_imitation(RunFolder(self_taught)).turns == demonstrated.turns + turns

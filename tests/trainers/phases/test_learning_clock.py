@@ -32,17 +32,17 @@ LASTS = {"rl": 150.0, "sft": 6.0, "imitation": 10.0, "eval": 30.0}
 @pytest.fixture(scope="module", autouse=True)
 def _clock() -> Iterator[None]:
     """Let the time of a run pass with its records, and with nothing else."""
-    now, log = [0.0], RunFolder.log
+    seconds, log = [0.0], RunFolder.log
 
     def log_later(self: RunFolder, **record: Any) -> None:
-        now[0] += LASTS[record["phase"]]
+        seconds[0] += LASTS[record["phase"]]
         if record["phase"] == "rl":
             record["seconds"] = LASTS["rl"]
         log(self, **record)
 
     with pytest.MonkeyPatch.context() as patch:
         clock = SimpleNamespace(
-            monotonic=lambda: now[0], sleep=time.sleep, process_time=time.process_time
+            monotonic=lambda: seconds[0], sleep=time.sleep, process_time=time.process_time
         )
         patch.setattr("trainers.output.run_folder.time", clock)
         patch.setattr(RunFolder, "log", log_later)
@@ -62,7 +62,7 @@ def longer(_clock: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def ended(short: Path, tmp_path: Path) -> Path:
+def short_run(short: Path, tmp_path: Path) -> Path:
     """The run of 13 minutes, to be extended."""
     return Path(shutil.copytree(short, tmp_path / "run"))
 
@@ -96,58 +96,60 @@ def read_error(capsys: pytest.CaptureFixture[str]) -> str:
     return toy_runs.last_line(capsys.readouterr().err)
 
 
-def test_more_minutes_train_for_as_long_as_a_run_of_that_length_from_the_start(ended, longer):
-    before, step_count = state(ended), len(learnt(ended))
-    assert before["seconds"] > before["rl_ended"] + LASTS["rl"], "time that must not count"
-    assert extended(ended, "--minutes=26") == 0
-    assert learnt(ended) == learnt(longer)
+def test_more_minutes_train_for_as_long_as_a_run_of_that_length_from_the_start(short_run, longer):
+    state_before, step_count = state(short_run), len(learnt(short_run))
+    assert state_before["seconds"] > state_before["rl_ended"] + LASTS["rl"], (
+        "time that must not count"
+    )
+    assert extended(short_run, "--minutes=26") == 0
+    assert learnt(short_run) == learnt(longer)
     # Half of 13 minutes more; a step that has begun is finished.
-    assert len(learnt(ended)) - step_count in (2, 3)
-    for folder in (ended, longer):
+    assert len(learnt(short_run)) - step_count in (2, 3)
+    for folder in (short_run, longer):
         summary = toy_runs.summary(folder)
         assert summary["cut"] == {"rl": len(learnt(folder))}
         assert f"reinforcement learning after {len(learnt(folder))} of 30" in summary["verdict"]
 
 
 @pytest.mark.parametrize("moment", ["rl", "imitation"])
-def test_a_kill_in_an_extension_changes_nothing(ended, longer, monkeypatch, moment):
+def test_a_kill_in_an_extension_changes_nothing(short_run, longer, monkeypatch, moment):
     last = {"phase": "rl", "step": len(learnt(longer)) - 1}
     with monkeypatch.context() as patch:
         die_after(patch, LOG, last if moment == "rl" else {"phase": "imitation", "loss": ...})
         with pytest.raises(Killed):
-            extended(ended, "--minutes=26")
-    assert extended(ended) == 0
-    assert learnt(ended) == learnt(longer)
+            extended(short_run, "--minutes=26")
+    assert extended(short_run) == 0
+    assert learnt(short_run) == learnt(longer)
 
 
 @pytest.mark.parametrize("noted", [True, False])
-def test_a_run_is_extended_again_also_if_its_end_was_not_noted(ended, noted):
+def test_a_run_is_extended_again_also_if_its_end_was_not_noted(short_run, noted):
     # In 13, 24 and 39 minutes from the start 3, 6 and 9 steps begin before half of the time.
     for minutes, steps in ((24, 6), (39, 9)):
         if not noted:
-            forget_end(ended)
-        assert extended(ended, f"--minutes={minutes}") == 0
-        assert len(learnt(ended)) == steps
+            forget_end(short_run)
+        assert extended(short_run, f"--minutes={minutes}") == 0
+        assert len(learnt(short_run)) == steps
 
 
 @pytest.mark.parametrize("noted", [True, False])
 def test_an_extension_without_time_for_a_step_is_refused_with_the_minutes_it_needs(
-    ended, capsys, noted
+    short_run, capsys, noted
 ):
     if not noted:
-        forget_end(ended)
-    before = toy_runs.files(ended)
+        forget_end(short_run)
+    files_before = toy_runs.files(short_run)
     for flags in (["--minutes=13.5"], ["--steps=40"]):
-        assert extended(ended, *flags) == 2
+        assert extended(short_run, *flags) == 2
         refusal = read_error(capsys)
         assert "or more for the run in" in refusal and "a step takes 150.0 s" in refusal
-        assert toy_runs.files(ended) == before
+        assert toy_runs.files(short_run) == files_before
     needed = int(refusal.split("expected --minutes ")[1].split(" ")[0])
-    assert extended(ended, f"--minutes={needed - 1}") == 2
-    assert toy_runs.files(ended) == before
-    step_count = len(learnt(ended))
-    assert extended(ended, f"--minutes={needed}") == 0
-    assert len(learnt(ended)) > step_count
+    assert extended(short_run, f"--minutes={needed - 1}") == 2
+    assert toy_runs.files(short_run) == files_before
+    step_count = len(learnt(short_run))
+    assert extended(short_run, f"--minutes={needed}") == 0
+    assert len(learnt(short_run)) > step_count
 
 
 @pytest.mark.parametrize(
@@ -161,10 +163,10 @@ def test_steps_and_turns_that_are_used_up_are_refused_before_anything_is_given_u
     tmp_path, capsys, changes, flag, sentence
 ):
     out = trained(tmp_path / "run", minutes=60, eval__baselines="none", **changes)
-    before = toy_runs.files(out)
+    files_before = toy_runs.files(out)
     assert extended(out, flag) == 2
     assert sentence in read_error(capsys)
-    assert toy_runs.files(out) == before
+    assert toy_runs.files(out) == files_before
 
 
 def test_more_steps_alone_have_the_time_that_is_left(tmp_path):

@@ -90,8 +90,8 @@ def test_a_run_writes_adapters_and_their_merged_model(adapter_run):
         )
     assert not (merged / "adapter_config.json").exists()
     chat = [{"role": "user", "content": "next is red"}]
-    tokenizer, other = (AutoTokenizer.from_pretrained(path) for path in (best, merged))
-    assert tokenizer.apply_chat_template(chat) == other.apply_chat_template(chat)
+    tokenizer, other_model = (AutoTokenizer.from_pretrained(path) for path in (best, merged))
+    assert tokenizer.apply_chat_template(chat) == other_model.apply_chat_template(chat)
 
 
 @pytest.mark.slow
@@ -280,8 +280,8 @@ def test_the_settings_on_the_card_make_the_same_run(adapter_run, small_model, tm
     settings.write_text(text.split("```yaml\n")[1].split("```")[0])
     free = f"--memory.micro-tokens={toy_runs.SETTINGS['memory.micro-tokens']}"
     flags = [f"--model={small_model}", "--export=merged", free]
-    read = parse_config(["--config", str(settings), *flags])
-    assert stored_settings(read) == stored_settings(
+    config = parse_config(["--config", str(settings), *flags])
+    assert stored_settings(config) == stored_settings(
         parse_config(["--config", str(adapter_run / "config.yaml")])
     )
 

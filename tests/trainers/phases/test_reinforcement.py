@@ -52,9 +52,9 @@ def trained(out: Path, model: Path, *flags: str, **changes: Any) -> dict[str, An
 def lora_run(chat_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run with adapters, on a model named by a relative path."""
     out = tmp_path_factory.mktemp("lora") / "run"
-    before = toy_runs.files(chat_model)
+    files_before = toy_runs.files(chat_model)
     trained(out, Path(os.path.relpath(chat_model)))
-    assert toy_runs.files(chat_model) == before
+    assert toy_runs.files(chat_model) == files_before
     return out
 
 
@@ -111,11 +111,15 @@ def test_rank_0_trains_all_weights(chat_model, tmp_path):
     trained(tmp_path / "run", chat_model, lora__r=0)
     result = tmp_path / "run" / "checkpoints" / "trained"
     assert not (result / "adapter_model.safetensors").exists()
-    before = load_file(chat_model / "model.safetensors")
-    after = load_file(result / "model.safetensors")
-    assert before.keys() == after.keys()
-    moved = [name for name in before if not torch.equal(before[name], after[name])]
-    assert moved == list(before)
+    weights_before = load_file(chat_model / "model.safetensors")
+    weights_after = load_file(result / "model.safetensors")
+    assert weights_before.keys() == weights_after.keys()
+    moved = [
+        name
+        for name in weights_before
+        if not torch.equal(weights_before[name], weights_after[name])
+    ]
+    assert moved == list(weights_before)
 
 
 @pytest.mark.slow
@@ -161,10 +165,10 @@ def test_a_pretrained_model_killed_in_and_after_its_warm_start_goes_on_as_it_wou
     reference, folder = tmp_path / "whole", tmp_path / "run"
     assert main(toy_runs.arguments(reference, **changes)) == 0
     command = toy_runs.arguments(folder, **changes)
-    for moment, left in (("sft:20", ["sft-10"]), ("rl:1", ["rl", "warm-start"])):
+    for moment, names_left in (("sft:20", ["sft-10"]), ("rl:1", ["rl", "warm-start"])):
         died = toy_runs.run_command(command, die_at=moment)
         assert died.returncode == -signal.SIGKILL, died.stderr
-        assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == left
+        assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == names_left
         command = [*toy_runs.arguments(folder, **changes), "--resume"]
     assert main(command) == 0
     assert toy_runs.by_phase(folder) == toy_runs.by_phase(reference)

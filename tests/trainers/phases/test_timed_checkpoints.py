@@ -50,13 +50,13 @@ def test_saving_takes_at_most_a_twentieth_of_the_time(now: list[float]) -> None:
 
 
 def test_the_minutes_may_change_on_resume(tmp_path: Path) -> None:
-    before, after = (
+    settings_before, settings_after = (
         stored_settings(
             toy_runs.config(tmp_path, sft__save_minutes=minutes, rl__save_minutes=minutes)
         )
         for minutes in (5, 1)
     )
-    assert compare(before, after).changes == ()
+    assert compare(settings_before, settings_after).changes == ()
 
 
 ALARM = Alarm("kl", step=4, since=3, value=2.0, usual=None, sentence="kl 2, above 1")
@@ -78,7 +78,7 @@ def test_a_run_killed_between_two_checkpoints_by_steps_resumes_to_the_same_weigh
     folder, flags = tmp_path / "run", list[str]()
     changes = {"sft__save_every": 1000, "rl__save_every": 1000}
     always_due(monkeypatch)
-    for call, parts, left in (
+    for call, parts, names_left in (
         ({"phase": "sft", "step": 30}, (), "sft-29"),
         ({"phase": "rl", "step": 5}, ("rl",), "checkpoint-4"),
     ):
@@ -86,7 +86,7 @@ def test_a_run_killed_between_two_checkpoints_by_steps_resumes_to_the_same_weigh
             die_after(patch, LOG, call)
             with pytest.raises(Killed):
                 train(toy_runs.config(folder, *flags, **changes), Display(quiet=True))
-        assert left in checkpoints(folder, *parts)
+        assert names_left in checkpoints(folder, *parts)
         flags = ["--resume"]
     train(toy_runs.config(folder, *flags, **changes), Display(quiet=True))
     assert_same_run(folder, finished)

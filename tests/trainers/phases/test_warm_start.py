@@ -78,12 +78,12 @@ def test_the_vocabulary_is_that_of_the_experts_episodes(tmp_path):
 def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
     """The words of the vocabulary and the rows of the imitation come from the same episodes."""
     plan, folder = started(tmp_path / "run", sft__max_steps=1, sft__copy_steps=0)
-    begun: list[str] = []
+    started_runs: list[str] = []
     start = ToyEnv._start
 
     def counting(self: ToyEnv, task: Any, rng: Any) -> str:
         if task.split == "train":
-            begun.append(task.id)
+            started_runs.append(task.id)
         return start(self, task, rng)
 
     monkeypatch.setattr(ToyEnv, "_start", counting)
@@ -91,9 +91,11 @@ def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
     env = plan.envs[0].make_env()
     tasks = demonstrated(plan)
     ids = [env.tasks.task("train", task["index"]).id for task in tasks]
-    assert begun[: len(ids)] == ids
+    assert started_runs[: len(ids)] == ids
     # What shows words only is played at random: every other training task, as there are a thousand.
-    assert set(ids).isdisjoint(begun[len(ids) :]) and len(begun) == env.tasks.len("train")
+    assert set(ids).isdisjoint(started_runs[len(ids) :]) and len(started_runs) == env.tasks.len(
+        "train"
+    )
 
 
 class Watched(Display):
@@ -111,7 +113,7 @@ class Watched(Display):
 
 
 @pytest.fixture
-def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def started_tasks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Training tasks that were begun, in an environment that counts as slow."""
     tasks: list[int] = []
     start = ToyEnv._start
@@ -126,27 +128,31 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return tasks
 
 
-def test_a_slow_environment_is_played_a_few_dozen_times_for_its_words(tmp_path, begun):
+def test_a_slow_environment_is_played_a_few_dozen_times_for_its_words(tmp_path, started_tasks):
     plan, folder = started(tmp_path / "run", sft__max_steps=0, **THREADS)
-    begun.clear()
+    started_tasks.clear()
     warm_start(plan, folder, display := Watched())
-    assert sorted(begun) == sorted(o["index"] for o in demonstrated(plan)[:WORDS_OF_A_SLOW_ONE])
+    assert sorted(started_tasks) == sorted(
+        o["index"] for o in demonstrated(plan)[:WORDS_OF_A_SLOW_ONE]
+    )
     assert display.events[0] == ("demonstrations", WORDS_OF_A_SLOW_ONE)
     assert [step for name, step in display.events if name == "update"] == [*range(1, 49)]
 
 
-def test_episodes_without_use_for_imitation_or_vocabulary_are_not_played(tmp_path, begun):
+def test_episodes_without_use_for_imitation_or_vocabulary_are_not_played(tmp_path, started_tasks):
     tiny = build_tiny(resolve(toy_runs.config(tmp_path, **QUICK)), ["press red gold blue"])
     tiny.save(tmp_path / "model")
     settings = {"model": tmp_path / "model", "sft__max_steps": 0, **THREADS}
     plan, folder = started(tmp_path / "run", **settings)
-    begun.clear()
+    started_tasks.clear()
     warm_start(plan, folder, display := Watched())
-    assert len(begun) == 1, "only its opening is looked at"
+    assert len(started_tasks) == 1, "only its opening is looked at"
     assert not display.events
 
 
-def test_demonstrations_are_shown_as_they_are_watched_and_are_the_same_in_parallel(tmp_path, begun):
+def test_demonstrations_are_shown_as_they_are_watched_and_are_the_same_in_parallel(
+    tmp_path, started_tasks
+):
     encoded = []
     for workers in (1, 5):
         changes = {"sft__max_steps": 1, "sft__copy_steps": 0, **THREADS}

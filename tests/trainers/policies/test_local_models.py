@@ -154,8 +154,8 @@ def test_other_weights_at_the_same_place_are_noticed(
             assert policy_content(str(folder)) == maker.facts["weights_sha256"]
             return dict(maker.facts)
 
-    before = facts(origin)
-    assert before["weights_sha256"] == facts(twin)["weights_sha256"], "no path counts"
+    facts_before = facts(origin)
+    assert facts_before["weights_sha256"] == facts(twin)["weights_sha256"], "no path counts"
     (origin / "notes.txt").write_text("of no account")
     with load_policy(f"hf:{origin}", env, **SHORT) as maker:
         evaluate(maker, env, num_tasks=2, out=tmp_path / "out")
@@ -163,13 +163,13 @@ def test_other_weights_at_the_same_place_are_noticed(
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    assert facts(origin)["weights_sha256"] != before["weights_sha256"]
+    assert facts(origin)["weights_sha256"] != facts_before["weights_sha256"]
     refused = pytest.raises(ConfigurationError, match=r"policy_facts.weights_sha256 was '\w{16}'")
     with load_policy(f"hf:{origin}", env, **SHORT) as maker, refused:
         evaluate(maker, env, num_tasks=2, out=tmp_path / "out")
     # Settings that decide what is played make another policy as well.
     with load_policy(f"hf:{twin}", env, turn_tokens=4, system="Be brief.") as maker:
-        assert maker.facts["system"] == "Be brief." and maker.facts != before
+        assert maker.facts["system"] == "Be brief." and maker.facts != facts_before
 
 
 def test_of_large_weights_pieces_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +197,7 @@ def test_of_large_weights_pieces_are_read(tmp_path: Path, monkeypatch: pytest.Mo
 def test_loading_and_playing_leave_the_threads_of_the_caller_alone(
     small_model: Path, env: Any, monkeypatch: pytest.MonkeyPatch, options: dict[str, int]
 ) -> None:
-    before, thread_counts = torch.get_num_threads(), set()
+    threads_before, thread_counts = torch.get_num_threads(), set()
     torch.set_num_threads(2)
     advance = HFEngine.advance
 
@@ -212,7 +212,7 @@ def test_loading_and_playing_leave_the_threads_of_the_caller_alone(
             evaluate(maker, env, num_tasks=3, concurrency=2)
         assert torch.get_num_threads() == 2
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(threads_before)
     assert thread_counts == {options.get("threads", 1)}, "a small model plays with one unless told"
 
 

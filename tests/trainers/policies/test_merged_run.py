@@ -113,13 +113,13 @@ def test_adapters_are_added_to_their_base_first(runs: list[Path], tmp_path: Path
 
 
 def test_environments_of_all_are_known(runs: list[Path], tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    shutil.copytree(runs[1], other)
-    settings = yaml.safe_load((other / "config.yaml").read_text())
+    other_folder = tmp_path / "other"
+    shutil.copytree(runs[1], other_folder)
+    settings = yaml.safe_load((other_folder / "config.yaml").read_text())
     settings["resolved"]["env"]["horizon"] = 7
-    (other / "config.yaml").write_text(yaml.safe_dump(settings))
+    (other_folder / "config.yaml").write_text(yaml.safe_dump(settings))
     out = tmp_path / "merged"
-    assert merge(out, runs[0], other, "--method", "linear") == 0
+    assert merge(out, runs[0], other_folder, "--method", "linear") == 0
     envs = yaml.safe_load((out / "config.yaml").read_text())["resolved"]["envs"]
     assert [env["kwargs"].get("horizon") for env in envs.values()] == [3, 7]
 
@@ -147,14 +147,14 @@ def test_what_is_refused(
 def test_runs_without_a_common_start_are_refused(
     runs: list[Path], tmp_path: Path, capsys: Any
 ) -> None:
-    other = tmp_path / "other"
-    shutil.copytree(runs[1], other)
-    place = other / "checkpoints" / "warm-start" / "model.safetensors"
+    other_folder = tmp_path / "other"
+    shutil.copytree(runs[1], other_folder)
+    place = other_folder / "checkpoints" / "warm-start" / "model.safetensors"
     place.write_bytes(place.read_bytes()[:-1] + b"\x01")
-    assert merge(tmp_path / "out", runs[0], other, "--method", "ram") == 2
+    assert merge(tmp_path / "out", runs[0], other_folder, "--method", "ram") == 2
     assert "expected runs that began with the same weights" in capsys.readouterr().err
     base = runs[0] / "checkpoints" / "warm-start"
-    assert merge(tmp_path / "out", runs[0], other, "--method", "ram", "--base", base) == 0
+    assert merge(tmp_path / "out", runs[0], other_folder, "--method", "ram", "--base", base) == 0
     assert merge(tmp_path / "out", *runs, "--method", "ram") == 2
     assert merge(tmp_path / "one", runs[0], "--method", "ram") == 2
     assert merge(tmp_path / "none", tmp_path, runs[0], "--method", "ram") == 2

@@ -62,9 +62,9 @@ def test_the_agent_of_a_run_is_neither_run_nor_imported(
     place.assert_that_nothing_happened()
     remember_typed(Path("run"), content)
     for path in ("run", "run/checkpoints/trained"):
-        with pytest.raises(Exception) as other:
+        with pytest.raises(Exception) as other_error:
             Runs().load(path, env, seed=0)
-        assert not isinstance(other.value, NotTrusted)
+        assert not isinstance(other_error.value, NotTrusted)
 
 
 def test_no_argument_of_a_runs_environment_that_is_not_plain(place: Place) -> None:

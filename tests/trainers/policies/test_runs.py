@@ -66,9 +66,9 @@ def texts(moments: list[Moment]) -> list[str | None]:
 def test_greedy_success_is_the_run_s_own_figure(
     finished: Path, env: Any, checkpoint: str | None, arm: str, backend: str
 ) -> None:
-    where: dict[str, Any] = {} if backend == "sync" else {"backend": "thread", "concurrency": 6}
+    placement: dict[str, Any] = {} if backend == "sync" else {"backend": "thread", "concurrency": 6}
     with load_policy(f"run:{finished}", env, checkpoint=checkpoint, temperature=0) as maker:
-        report = evaluate(maker, env, TEST, TASKS, **where)
+        report = evaluate(maker, env, TEST, TASKS, **placement)
     recorded_rows = own_rows(finished, f"{arm}-greedy")
     assert summarize_rows(report) == figures(recorded_rows)
     assert 0 < report.score_mean < 1, "a test that could not fail proves nothing"
@@ -168,12 +168,12 @@ def test_another_environment_is_refused_by_the_name_of_the_argument(finished: Pa
     for kwargs, message in (
         ({"grammar": "xml"}, "grammar was 'native' and is 'xml'.*--env-kwargs grammar=native"),
     ):
-        other = gymnasium.make(TOY_ID, horizon=HORIZON, **kwargs)
+        other_env = gymnasium.make(TOY_ID, horizon=HORIZON, **kwargs)
         with pytest.raises(ConfigurationError, match=message):
-            load_policy(f"run:{finished}", other)
-    other = gymnasium.make("agentgym/TextWorld-v0")
+            load_policy(f"run:{finished}", other_env)
+    other_env = gymnasium.make("agentgym/TextWorld-v0")
     with pytest.raises(ConfigurationError, match=f"expected {TOY_ID}.*got agentgym/TextWorld-v0"):
-        load_policy(f"run:{finished}", other)
+        load_policy(f"run:{finished}", other_env)
 
 
 @pytest.fixture
@@ -213,28 +213,28 @@ def test_a_run_provides_settings_that_were_not_typed(in_xml: str, capsys: Any) -
 
 
 def test_a_mismatch_may_be_played_on_request(finished: Path, caplog: Any) -> None:
-    other = gymnasium.make(TOY_ID, horizon=HORIZON, grammar="xml")
-    maker = load_policy(f"run:{finished}", other, mismatch="warn")
+    other_env = gymnasium.make(TOY_ID, horizon=HORIZON, grammar="xml")
+    maker = load_policy(f"run:{finished}", other_env, mismatch="warn")
     assert "grammar was 'native'" in caplog.text
     assert maker.facts["remarks"] and "grammar" in maker.facts["remarks"][0]
-    assert evaluate(maker, other, TEST, 3).success == 0.0
+    assert evaluate(maker, other_env, TEST, 3).success == 0.0
 
 
 def test_harmless_arguments_are_none_of_its_business(finished: Path) -> None:
     kwargs = {"split": "valid", "expose_oracle": True, "render_mode": "ansi"}
-    other = gymnasium.make(TOY_ID, horizon=HORIZON, **kwargs)
-    assert load_policy(f"run:{finished}", other).facts["remarks"] == []
+    other_env = gymnasium.make(TOY_ID, horizon=HORIZON, **kwargs)
+    assert load_policy(f"run:{finished}", other_env).facts["remarks"] == []
 
 
 def test_another_turn_budget_is_remarked_once(finished: Path, caplog: Any) -> None:
-    other = gymnasium.make(TOY_ID)
-    evaluate(load_policy(f"run:{finished}", other), other, TEST, 3)
+    other_env = gymnasium.make(TOY_ID)
+    evaluate(load_policy(f"run:{finished}", other_env), other_env, TEST, 3)
     remarks = [
         record for record in caplog.records if "expected episodes of 5 turns" in record.message
     ]
     assert len(remarks) == 1
     caplog.clear()
-    evaluate(load_policy(f"run:{finished}", other), other, TEST, 3, horizon=HORIZON)
+    evaluate(load_policy(f"run:{finished}", other_env), other_env, TEST, 3, horizon=HORIZON)
     assert not caplog.records
 
 

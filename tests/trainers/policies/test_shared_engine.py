@@ -61,11 +61,11 @@ def test_threads_get_what_each_would_get_alone() -> None:
 
 def test_requests_that_come_meanwhile_are_generated_together() -> None:
     chat = tiny_policy.chat()
-    begun, go_on = threading.Event(), threading.Event()
+    started, go_on = threading.Event(), threading.Event()
 
     class Slow(ScriptedEngine):
         def advance(self, timeout: float | None = None) -> Any:
-            begun.set()
+            started.set()
             go_on.wait(timeout=60)
             return super().advance(timeout)
 
@@ -73,7 +73,7 @@ def test_requests_that_come_meanwhile_are_generated_together() -> None:
     shared = SharedEngine(engine, Sampling())
     first = threading.Thread(target=shared.complete, args=(THREADS, [1], 8, 0))
     first.start()
-    assert begun.wait(timeout=60)
+    assert started.wait(timeout=60)
 
     def work(index: int) -> list[int]:
         if index:

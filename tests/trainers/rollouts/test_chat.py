@@ -159,6 +159,6 @@ def test_missing_or_unclosed_templates_are_refused():
 def test_padding_left_on_by_others_does_not_change_ids():
     tokenizer = tiny_policy.tokenizer()
     template = ChatTemplate(tokenizer)
-    before = template.suffix("click")
+    suffix_before = template.suffix("click")
     tokenizer(["press red", "press"], padding="max_length", max_length=12)
-    assert template.suffix("click") == before
+    assert template.suffix("click") == suffix_before

@@ -80,8 +80,8 @@ def play(name: str, thinking: str, **options: Any) -> tuple[TurnTokenizer, Traje
         context.extend(ids, True, SeenTurn(observation))
         messages.append(answer(chat, action, thinking))
         messages.append({"role": "user", "content": chat.neutral(observation)})
-        row, after = want + ids, served(fast_tokenizer, messages, name, **options)
-        assert context.fresh == (after[: len(row)] != row), "a row where none was called for"
+        row, tokens = want + ids, served(fast_tokenizer, messages, name, **options)
+        assert context.fresh == (tokens[: len(row)] != row), "a row where none was called for"
     assert context.prompt == served(fast_tokenizer, messages, name, **options)
     return chat, episode
 

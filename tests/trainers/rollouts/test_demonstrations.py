@@ -76,11 +76,11 @@ def expert(env, seed):
 
 
 def test_episodes_that_fail_are_left_out():
-    env, ended = GuardedEnv(toy_runs.FlakyEnv()), []
-    episodes = watch([env], TASKS, expert, on_episode=lambda: ended.append(1))
+    env, ended_reasons = GuardedEnv(toy_runs.FlakyEnv()), []
+    episodes = watch([env], TASKS, expert, on_episode=lambda: ended_reasons.append(1))
     task_ids = [episode.info["task_id"] for episode in episodes]
     assert task_ids == [env.unwrapped.tasks.task("train", i).id for i in range(12) if i % 3]
-    assert len(ended) == 12, "those that failed are done, too"
+    assert len(ended_reasons) == 12, "those that failed are done, too"
     with pytest.raises(EnvFailure, match="all 2 failed; first: RuntimeError: no power"):
         list(watch([env], [TASKS[0], TASKS[6]], expert))
 
@@ -122,14 +122,14 @@ def test_as_many_are_played_at_once_as_there_are_environments():
 
 
 def test_closing_the_watch_stops_the_episodes():
-    begun = []
+    started = []
 
     class Counting(ToyEnv):
         def _start(self, task, rng):
-            begun.append(task.index)
+            started.append(task.index)
             return super()._start(task, rng)
 
     episodes = watch([GuardedEnv(Counting()) for _ in range(2)], TASKS, expert)
     next(episodes)
     episodes.close()
-    assert len(begun) < len(TASKS)
+    assert len(started) < len(TASKS)

@@ -204,8 +204,8 @@ def test_stripped_thinking_gives_several_rows():
     thinking = tokenizer.convert_tokens_to_ids("<think>")
     assert all(row.ids.count(thinking) == 1 for row in rows)
     assert all(row.mask[row.ids.index(thinking)] == 1 for row in rows)
-    plain = runner(varied, chat=chat).run(tiny_policy.tasks(1), horizon=4)
-    assert len(to_rows(plain)) == 1
+    plain_trajectories = runner(varied, chat=chat).run(tiny_policy.tasks(1), horizon=4)
+    assert len(to_rows(plain_trajectories)) == 1
     keeper = runner(
         script, TokenBudget(10, 300, 400), chat=TurnTokenizer(tokenizer, history="keep")
     )

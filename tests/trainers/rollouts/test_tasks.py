@@ -33,9 +33,9 @@ def test_tasks_depend_on_seed_and_step_and_nothing_else():
 
 def test_the_global_generator_is_neither_read_nor_moved():
     np.random.seed(1)
-    before = np.random.get_state()[1].tolist()
+    generator_before = np.random.get_state()[1].tolist()
     first = ids()
-    assert np.random.get_state()[1].tolist() == before
+    assert np.random.get_state()[1].tolist() == generator_before
     np.random.seed(2)
     assert ids() == first
 
@@ -112,22 +112,22 @@ def test_a_sampler_may_choose_by_the_returns_seen_so_far():
     """Tasks that are always solved are left out; the rest still fits and is distinct."""
     feed = TrainingTasks(TASKS, "valid", 0, True, InformativeSampler)
     first = {options["task_id"] for options in feed(1, 8, 4)}
-    before = feed.state_dict()
+    state_dict_before = feed.state_dict()
     feed.learn([Trajectory(task_id=name, turns=[SampledTurn([], [1], [0.0], reward=1.0)])
                 for name in first for _ in range(8)])  # fmt: skip
     second = {options["task_id"] for options in feed(1, 8, 4)}
     assert len(first) == len(second) == 8
     assert not first & second
     assert max(TASKS.oracle_turns(TASKS.find(task_id)) for task_id in second) <= 4
-    feed.load_state_dict(before)
+    feed.load_state_dict(state_dict_before)
     assert {options["task_id"] for options in feed(1, 8, 4)} == first
 
 
 def test_the_return_of_an_environment_that_failed_says_nothing():
     feed = TrainingTasks(TASKS, "valid", 0, True)
-    before = feed.state_dict()
+    state_dict_before = feed.state_dict()
     feed.learn([Trajectory(task_id=TASKS.task("valid", 3).id, stop_reason="error"), Trajectory()])
-    assert feed.state_dict() == before
+    assert feed.state_dict() == state_dict_before
 
 
 def test_each_family_learns_from_its_own_episodes():

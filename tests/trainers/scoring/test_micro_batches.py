@@ -21,10 +21,10 @@ INPUTS = [{"prompt": ""}] * 16
 
 def batch(prompts: list[int], trained: list[int], width: int = 8) -> dict[str, Any]:
     """Rows with prompts and trained tokens of these lengths."""
-    place, before = torch.arange(width), torch.arange(4)
+    place, positions = torch.arange(width), torch.arange(4)
     mask = torch.stack([(place < n).long() for n in trained])
     return {
-        "prompt_mask": torch.stack([(before >= 4 - n).long() for n in prompts]),
+        "prompt_mask": torch.stack([(positions >= 4 - n).long() for n in prompts]),
         "completion_ids": torch.zeros_like(mask),
         "completion_mask": torch.ones_like(mask),
         "tool_mask": mask,
@@ -93,8 +93,8 @@ def test_gradients_are_those_of_one_batch(tmp_path, preset, adapters):
     unsplit, few_passes = gradients(tmp_path, **options)
     parts, many_passes = gradients(tmp_path, micro_tokens=60, logits_mib=1, **options)
     assert few_passes == 2 < 4 < many_passes
-    for expected, other in zip(unsplit, parts, strict=True):
-        assert (expected - other).norm() / expected.norm() < 1e-6
+    for expected, split_weight in zip(unsplit, parts, strict=True):
+        assert (expected - split_weight).norm() / expected.norm() < 1e-6
 
 
 def test_logits_never_exceed_their_size(tmp_path, monkeypatch):
@@ -133,9 +133,9 @@ def test_log_probabilities_of_parts_are_those_of_the_batch(tmp_path):
 
 
 def test_checkpointing_changes_no_gradient(tmp_path):
-    plain, _ = gradients(tmp_path, micro_tokens=90)
+    plain_gradients, _ = gradients(tmp_path, micro_tokens=90)
     checkpointed, _ = gradients(tmp_path, micro_tokens=90, args={"gradient_checkpointing": True})
-    assert torch.equal(plain[0], checkpointed[0])
+    assert torch.equal(plain_gradients[0], checkpointed[0])
 
 
 @pytest.mark.slow
@@ -146,10 +146,10 @@ def test_two_processes_train_the_same_with_and_without_micro_batches(tmp_path):
         train_on_two_processes(tmp_path / str(budget), micro_tokens=budget) for budget in (None, 60)
     )
     assert parts[0]["passes"] == parts[1]["passes"] > undivided[0]["passes"] == 2
-    for weight, other in zip(undivided[0]["weights"], parts[0]["weights"], strict=True):
-        assert torch.allclose(weight, other, rtol=1e-5, atol=1e-7)
-    for weight, other in zip(parts[0]["weights"], parts[1]["weights"], strict=True):
-        assert torch.equal(weight, other)
+    for weight, split_weight in zip(undivided[0]["weights"], parts[0]["weights"], strict=True):
+        assert torch.allclose(weight, split_weight, rtol=1e-5, atol=1e-7)
+    for weight, split_weight in zip(parts[0]["weights"], parts[1]["weights"], strict=True):
+        assert torch.equal(weight, split_weight)
 
 
 @pytest.mark.slow
@@ -161,5 +161,5 @@ def test_the_reported_loss_and_entropy_do_not_depend_on_the_passes(tmp_path):
         )
         trainer.train()
         logs.append([log(trainer, name) for name in ("loss", "entropy", "grad_norm")])
-    for figures, other in zip(*logs, strict=True):
-        assert figures == pytest.approx(other, rel=1e-4, abs=1e-6)
+    for figures, other_figures in zip(*logs, strict=True):
+        assert figures == pytest.approx(other_figures, rel=1e-4, abs=1e-6)

@@ -108,8 +108,8 @@ def compare(trainer: Any, tolerance: float, dtype: torch.dtype = torch.float64) 
     packed, packed_tokens = gradients(trainer, updates, packs=True)
     assert packed_tokens <= 0.8 * row_tokens
     assert any(gradient.norm() > 0 for gradient in rows)
-    for expected, other in zip(rows, packed, strict=True):
-        assert (expected - other).norm() <= tolerance * expected.norm()
+    for expected, packed_row in zip(rows, packed, strict=True):
+        assert (expected - packed_row).norm() <= tolerance * expected.norm()
 
 
 @pytest.mark.parametrize("name", PLAYED)
@@ -149,8 +149,8 @@ def test_checkpointing_changes_no_packed_gradient(tmp_path):
             trainer.model.gradient_checkpointing_enable(trainer.args.gradient_checkpointing_kwargs)
         updates = [trainer._prepare_inputs(INPUTS), *trainer._buffered_inputs[1:]]
         gradient_lists.append(gradients(trainer, updates, packs=True)[0])
-    for plain, other in zip(*gradient_lists, strict=True):
-        assert torch.equal(plain, other)
+    for plain_gradient, other_gradient in zip(*gradient_lists, strict=True):
+        assert torch.equal(plain_gradient, other_gradient)
 
 
 def test_scores_states_and_listeners_are_those_of_rows(tmp_path):
@@ -172,9 +172,9 @@ def test_scores_states_and_listeners_are_those_of_rows(tmp_path):
     assert torch.allclose(rows.entropies, packed.entropies, atol=1e-5)
     assert torch.allclose(rows.states[mask], packed.states[mask], atol=1e-5)
     assert torch.allclose(*logps, atol=1e-5)
-    for expected, other in zip(*calls, strict=True):
+    for expected, packed_row in zip(*calls, strict=True):
         places = mask if expected.dim() == 3 else slice(None)
-        assert torch.allclose(expected[places], other[places], atol=1e-5)
+        assert torch.allclose(expected[places], packed_row[places], atol=1e-5)
     assert not packed.logps[~mask].any()
 
 

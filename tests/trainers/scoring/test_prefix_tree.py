@@ -58,8 +58,10 @@ def test_trees_hold_every_row_once_and_stay_within_the_budget(rows, budget):
 
 
 def test_members_of_a_group_sit_together():
-    opening, other = [1, 2, 3, 4], [1, 2, 9, 9]
-    rows = arrays([[*opening, 5], [*other, 5], [*opening, 6], [*other, 6], [*opening, 7]])
+    opening, other_opening = [1, 2, 3, 4], [1, 2, 9, 9]
+    rows = arrays(
+        [[*opening, 5], [*other_opening, 5], [*opening, 6], [*other_opening, 6], [*opening, 7]]
+    )
     assert [sorted(part) for part in divided_rows(rows, 7)] == [[0, 2, 4], [1, 3]]
     assert [sorted(part) for part in divided_rows(rows, None)] == [[0, 1, 2, 3, 4]]
     assert prefix_tree(rows).shared.tolist() == [0, 2, 4, 4, 4]

@@ -45,9 +45,9 @@ def test_generation_and_training_draw_nothing_from_each_other(engine: Any) -> No
         seeded()
         expected = [drawn() for _ in range(20)]
         seeded()
-        done, alone = [], generate(engine, prompts(), Sampling(max_tokens=24))
+        finished, alone = [], generate(engine, prompts(), Sampling(max_tokens=24))
         thread = threading.Thread(
-            target=lambda: done.append(generate(engine, prompts(), Sampling(max_tokens=24)))
+            target=lambda: finished.append(generate(engine, prompts(), Sampling(max_tokens=24)))
         )
         thread.start()
         draws = []
@@ -58,7 +58,7 @@ def test_generation_and_training_draw_nothing_from_each_other(engine: Any) -> No
     random.setstate(states[0])
     np.random.set_state(states[1])
     assert draws == expected
-    assert done == [alone]
+    assert finished == [alone]
 
 
 def test_a_run_generates_ahead_in_its_own_process(tmp_path: Path) -> None:

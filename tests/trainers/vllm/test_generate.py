@@ -46,12 +46,15 @@ def test_only_the_callers_stop_ids_stop(engine: Any) -> None:
 
 
 def test_seed_repeats_and_group_members_differ(engine: Any) -> None:
-    same = [prompts(1)[0]] * 4
+    same_prompts = [prompts(1)[0]] * 4
     sampling = Sampling(max_tokens=12)
-    first, second = generate(engine, same, sampling), generate(engine, same, sampling)
+    first, second = (
+        generate(engine, same_prompts, sampling),
+        generate(engine, same_prompts, sampling),
+    )
     assert first == second
     assert len({tuple(c.ids) for c in first}) == 4
-    assert generate(engine, same, sampling, seeds=range(4, 8)) != first
+    assert generate(engine, same_prompts, sampling, seeds=range(4, 8)) != first
 
 
 def test_completion_does_not_depend_on_the_batch(engine: Any) -> None:
@@ -68,13 +71,13 @@ def test_requests_join_and_leave_one_by_one(engine: Any) -> None:
     limits = (12, 3, 12)
     requests = [Request(k, p, limits[k], k) for k, p in enumerate(prompts(3))]
     engine.submit(requests[:2], sampling)
-    ended = []
+    reasons = []
     while engine.running:
-        ended += engine.advance()
-        if len(ended) == 1 and engine.running == 1:
+        reasons += engine.advance()
+        if len(reasons) == 1 and engine.running == 1:
             engine.submit(requests[2:], sampling)
-    assert [key for key, _ in ended] == [1, 0, 2]
-    assert [dict(ended)[key].ids for key in range(3)] == [c.ids for c in alone]
+    assert [key for key, _ in reasons] == [1, 0, 2]
+    assert [dict(reasons)[key].ids for key in range(3)] == [c.ids for c in alone]
 
 
 def test_an_abort_forgets_what_is_in_flight(engine: Any) -> None:

@@ -80,9 +80,9 @@ def test_entropies_are_the_least_that_the_told_tokens_allow() -> None:
     model, prompt = make_model(), prompts(1)[0]
     with start(model) as engine:
         engine.sync(policy_weights(model), 0)
-        plain = generate(engine, [prompt], SAMPLING)[0]
+        plain_completions = generate(engine, [prompt], SAMPLING)[0]
         completion = generate(engine, [prompt], replace(SAMPLING, entropies=True))[0]
-    assert (plain.ids, plain.entropies) == (completion.ids, [])
+    assert (plain_completions.ids, plain_completions.entropies) == (completion.ids, [])
     with torch.no_grad():
         logits = model(torch.tensor([[*prompt, *completion.ids]])).logits[0, len(prompt) - 1 : -1]
     logp = distribution(logits, SAMPLING)

@@ -34,10 +34,10 @@ def completions(engine: Any) -> list[Completion]:
         [Request(n, prompt, 12, n, stale=stale) for n, (prompt, stale) in enumerate(cases)],
         SAMPLING,
     )
-    ended: dict[int, Completion] = {}
+    completions: dict[int, Completion] = {}
     while engine.running:
-        ended.update(engine.advance())
-    return [ended[n] for n in range(len(cases))]
+        completions.update(engine.advance())
+    return [completions[n] for n in range(len(cases))]
 
 
 def gap(model: Any, outputs: list[Completion]) -> float:

@@ -27,9 +27,9 @@ SAMPLING = Sampling(max_tokens=16)
 @pytest.fixture(autouse=True)
 def restored(model: Any) -> Iterator[None]:
     """Each test starts from the same weights."""
-    before = copied(model)
+    weights_before = copied(model)
     yield
-    model.load_state_dict(before)
+    model.load_state_dict(weights_before)
 
 
 def gap(engine: Any, model: Any, length: int = 12) -> float:
@@ -59,10 +59,10 @@ def test_plain_named_parameters_keep_the_tied_head_fresh(engine: Any, model: Any
 
 def test_engine_holds_copies(engine: Any, model: Any) -> None:
     engine.sync(policy_weights(model), 1)
-    before = generate(engine, prompts(), SAMPLING)
+    completions_before = generate(engine, prompts(), SAMPLING)
     for part in GROUPS:
         disturb(model, part)
-    assert generate(engine, prompts(), SAMPLING) == before
+    assert generate(engine, prompts(), SAMPLING) == completions_before
 
 
 def test_prefix_cache_is_forgotten(engine: Any, model: Any) -> None:
@@ -95,12 +95,14 @@ def test_merged_adapters_arrive_and_training_weights_stay(
     engine: Any, options: dict[str, Any]
 ) -> None:
     peft = add_lora(make_model(seed=4), **options)
-    before = copied(peft)
+    weights_before = copied(peft)
     for version in range(3):
         engine.sync(policy_weights(peft), version)
         assert gap(engine, peft) < FP32_TOLERANCE
-    after = peft.state_dict()
-    assert all(bool((after[name] == tensor).all()) for name, tensor in before.items())
+    weights_after = peft.state_dict()
+    assert all(
+        bool((weights_after[name] == tensor).all()) for name, tensor in weights_before.items()
+    )
     disturb(peft, "lora_A")
     assert gap(engine, peft) > 10 * FP32_TOLERANCE
     engine.sync(policy_weights(peft), 4)

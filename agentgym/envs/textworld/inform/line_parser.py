@@ -98,7 +98,7 @@ class LineParser:
     # State of one line.
     _line: GrammarLine = _NO_LINE
     _index: int = 0
-    _at: int = 1
+    _place: int = 1
     _inferred: int = 0  # one more than the index of the first token that was assumed
     _context: str = ""  # the token that was read as a list
     _second: str = ""  # the second noun, where it was found early
@@ -119,13 +119,13 @@ class LineParser:
             LineMismatch: It does not fit.
             Question: The player must say more.
         """
-        self._line, self._at, self._index = line, 1, 0
+        self._line, self._place, self._index = line, 1, 0
         self.several, self._context, self._second = [], "", ""
         self.error, self._inferred = ParserError.STUCK, 0
         self._pattern, self._nouns = [], []
         try:
             self._second = self._look_ahead()
-            self._at = 1
+            self._place = 1
             self._check_last_word()
             for self._index, token in enumerate(line.tokens):
                 self._token(token)
@@ -211,7 +211,7 @@ class LineParser:
         fitting = [number for number in places if self.words[number] in chain]
         if not fitting:
             raise LineMismatch
-        self._at = fitting[0] + 1
+        self._place = fitting[0] + 1
         descriptors = self._descriptors(numbers=True)
         match = self._match("noun", descriptors)
         if len(match.candidates) < 2:
@@ -228,9 +228,9 @@ class LineParser:
             raise LineMismatch
 
     def _preposition(self, chain: tuple[str, ...]) -> None:
-        if self._at < len(self.words):
-            self._pattern.append(self.words[self._at])
-            self._at += 1
+        if self._place < len(self.words):
+            self._pattern.append(self.words[self._place])
+            self._place += 1
             if self._pattern[-1] not in chain:
                 raise LineMismatch
             return
@@ -243,22 +243,22 @@ class LineParser:
     def _topic(self) -> None:
         """Skip any words up to the preposition that ends them."""
         next_tokens = self._line.tokens[self._index + 1 : self._index + 2]
-        start = self._at
-        while self._at < len(self.words) and not (
-            next_tokens and self.words[self._at] in next_tokens[0]
+        start = self._place
+        while self._place < len(self.words) and not (
+            next_tokens and self.words[self._place] in next_tokens[0]
         ):
-            self._at += 1
+            self._place += 1
         missing, spoken = (
-            bool(next_tokens) and self._at >= len(self.words),
+            bool(next_tokens) and self._place >= len(self.words),
             self._line.action in _SPOKEN,
         )
-        if self._at == start or (missing and not spoken):
+        if self._place == start or (missing and not spoken):
             raise LineMismatch
         self._pattern.append("that" if spoken else "")
 
     def _finish(self) -> None:
         """Check a line all of whose tokens matched."""
-        if self._at < len(self.words):
+        if self._place < len(self.words):
             self.tail = self._command(0)
             raise self._fail(ParserError.UPTO)
         first, second = [*self._nouns, "", ""][:2]
@@ -304,10 +304,10 @@ class LineParser:
             else:
                 plural = True
                 self._merge(self._selection if noun == SEVERAL else [noun], adding)
-            word = self._word(self._at)
+            word = self._word(self._place)
             if word not in CONNECTIVES:
                 break
-            self._at += 1
+            self._place += 1
             if token not in MULTIPLE:
                 if self._multiple_read:
                     break  # Inform's error about lists gives way where an earlier line read one.
@@ -335,7 +335,7 @@ class LineParser:
 
     def _read_noun(self, token: str) -> str:
         """Read one noun phrase; ``SEVERAL`` where it means several, kept in ``_selection``."""
-        word, start = self._word(self._at), self._at
+        word, start = self._word(self._place), self._place
         self._pronoun_here = word if word in PRONOUNS | ME else ""
         if word in PRONOUNS and word != "her" and not (word == "it" and self.antecedent):
             self.pronoun = word
@@ -347,7 +347,7 @@ class LineParser:
                 return self._phrase(token, descriptors, start)
             except LineMismatch:
                 if numbers and descriptors.guessed:
-                    numbers, self._at = False, start
+                    numbers, self._place = False, start
                     continue
                 if descriptors.count and not self._multiple_read:
                     self.error = ParserError.MULTI
@@ -365,7 +365,7 @@ class LineParser:
                 self._multiple_read = True
             unnamed = match.length == 0 and noun != SEVERAL
             if (not noun or unnamed) and descriptors.loose:
-                descriptors, self._at = Descriptors(), start
+                descriptors, self._place = Descriptors(), start
                 continue
             if not noun:
                 if self.error is ParserError.MULTI and self._multiple_read and token != "held":
@@ -373,13 +373,13 @@ class LineParser:
                 raise self._fail(self._cannot_see())
             if token == "creature" and noun != PLAYER:
                 raise self._fail(ParserError.ANIMATE)
-            self._at = match.start + match.length
+            self._place = match.start + match.length
             return noun
 
     def _cannot_see(self) -> ParserError:
         """Choose the best error for a noun that means nothing here."""
-        pronoun, at_end = self._pronoun_here, self._at >= len(self.words)
-        if not pronoun or self._word(self._at - 1) != pronoun or (self._last and not at_end):
+        pronoun, at_end = self._pronoun_here, self._place >= len(self.words)
+        if not pronoun or self._word(self._place - 1) != pronoun or (self._last and not at_end):
             return max(ParserError.CANTSEE, self.error)
         self.pronoun = pronoun
         return max(ParserError.ITGONE, self.error)
@@ -396,11 +396,11 @@ class LineParser:
             candidates = view.contents(self._second) if inside else []
         else:
             candidates = self._scope(held_first=token == "held")
-            word = self._word(self._at)
+            word = self._word(self._place)
             directed = word in DIRECTION_WORDS or word in ("", "it")
             if directed and token not in ("creature", "held") and not descriptors.indefinite:
                 candidates = [*COMPASS, *candidates]
-        return find(view, self.words, self._at, candidates, self.antecedent,
+        return find(view, self.words, self._place, candidates, self.antecedent,
                     loose=descriptors.indefinite)  # fmt: skip
 
     def _scope(self, *, held_first: bool) -> list[str]:
@@ -412,14 +412,14 @@ class LineParser:
     def _domain(self, token: str, descriptors: Descriptors) -> tuple[str, NounMatch]:
         """Decide on a thing; nothing if none fits, ``SEVERAL`` if several are wanted."""
         match = self._match(token, descriptors)
-        self._at = match.start + match.length
+        self._place = match.start + match.length
         if not match.candidates:
-            self._at += 1
+            self._place += 1
             return "", match
         if match.start < len(self.words):
             if len(match.candidates) == 1:
                 return match.candidates[0], match
-            word = self._word(self._at)
+            word = self._word(self._place)
             if word and word not in CONNECTIVES | THEN and self._last:
                 return "", match
         place = NounPosition(self._line, self._index, token, self._nouns, self._second)
@@ -456,11 +456,11 @@ class LineParser:
     def _descriptors(self, numbers: bool) -> Descriptors:
         """Read articles, possessives, numbers and ``all`` in front of a name."""
         descriptors = Descriptors()
-        while word := self._word(self._at):
-            number = numbers and bool(self._word(self._at + 1))
+        while word := self._word(self._place):
+            number = numbers and bool(self._word(self._place + 1))
             if not descriptors.take(word, self.antecedent, number=number):
                 break
-            self._at += 1
-            if self._word(self._at) == "of":
-                self._at += 1
+            self._place += 1
+            if self._word(self._place) == "of":
+                self._place += 1
         return descriptors

@@ -65,12 +65,12 @@ def true(text: str, **changes: object) -> bool:
     ],
 )  # fmt: skip
 def test_fluents_decide(formula: str, changes: dict[str, object]) -> None:
-    read = formula.lower()
-    assert true(read)
-    assert not true(read, **changes)
-    assert true(f"(and (or {read} (isHot pen)) (and))".lower())
-    assert not true(f"(not {read})")
-    assert true(f"(not {read})", **changes)
+    lowered = formula.lower()
+    assert true(lowered)
+    assert not true(lowered, **changes)
+    assert true(f"(and (or {lowered} (isHot pen)) (and))".lower())
+    assert not true(f"(not {lowered})")
+    assert true(f"(not {lowered})", **changes)
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ GALLEY = problem(
         *(f"({ability} Apple_bar_1)" for ability in ("cleanable", "heatable", "coolable",
                                                       "sliceable")),
         "(sliceable Apple_bar_2) (toggleable DeskLamp_bar_1) (cleanable Knife_bar_1)",
-        *(f"(canContain {where}Type {kind}Type)" for kind in ("Apple", "Knife")
-          for where in ("SinkBasin", "CounterTop", "Fridge")),
+        *(f"(canContain {receptacle}Type {kind}Type)" for kind in ("Apple", "Knife")
+          for receptacle in ("SinkBasin", "CounterTop", "Fridge")),
         "(atLocation agent1 loc_bar_0)",
     ],
     "(exists (?o - object) (and (isHot ?o) (isClean ?o)))",
@@ -167,11 +167,11 @@ def test_help(session: HouseholdSession) -> None:
 
 
 def test_only_white_space_around_a_command_is_forgiven(session: HouseholdSession) -> None:
-    before = session.state
+    state_before = session.state
     for command in ("Look", "go  to fridge 1", "", "go to fridge", "look\nlook", "go to fridge 1\0",
                     "x" * 10**7, "go to agent1"):  # fmt: skip
         assert session.step(command) == (NOTHING_HAPPENS, 0.0, False)
-        assert session.state is before
+        assert session.state is state_before
     assert session.step(" \t\n go to fridge 1 \r\n")[0].startswith("You arrive at fridge 1.")
     assert session.step("go to fridge 1")[0] == NOTHING_HAPPENS  # one is there already
 

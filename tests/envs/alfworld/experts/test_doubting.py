@@ -45,11 +45,11 @@ def doubled(actions: list[str]) -> list[str]:
 def test_it_follows_the_searching_expert_and_mostly_looks_twice() -> None:
     searching, doubting, twice = make("searching"), make("doubting"), 0
     for index in range(TASKS):
-        plain, _ = play_expert(searching, index)
+        plain_expert, _ = play_expert(searching, index)
         actions, info = play_expert(doubting, index)
         assert info["success"]
-        assert actions in (plain, doubled(plain))
-        twice += actions != plain
+        assert actions in (plain_expert, doubled(plain_expert))
+        twice += actions != plain_expert
     assert twice / TASKS == pytest.approx(DOUBTS / 100, abs=0.1)
 
 

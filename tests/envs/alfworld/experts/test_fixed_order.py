@@ -38,7 +38,9 @@ def test_it_walks_from_each_receptacle_to_the_next(difficulty: str) -> None:
                 name = name.removeprefix("to ")
                 since = [*order, *order][order.index(last) + 1 :]
                 places = (game.native.state.place, place_of[name])
-                assert all(place_of[other] in places for other in since[: since.index(name)])
+                assert all(
+                    place_of[other_place] in places for other_place in since[: since.index(name)]
+                )
             if verb in ("go", "open", "examine"):
                 last = name
             game.step(command)

@@ -24,8 +24,8 @@ def follow(session: HouseholdSession) -> int:
     for number, command in enumerate(commands):
         assert command in session.admissible()
         session.step(command)
-        left = plan(session)
-        assert left is not None and len(left) == len(commands) - number - 1
+        steps_left = plan(session)
+        assert steps_left is not None and len(steps_left) == len(commands) - number - 1
     assert session.won
     return len(commands)
 

@@ -35,12 +35,12 @@ def test_it_solves_every_kind_of_task(difficulty: str) -> None:
 def test_it_takes_only_what_it_has_read_of() -> None:
     for number in range(30):
         game = generate(GeneratorConfig.of("medium"), "train", number)
-        read = ""
+        text = ""
         for command, answer in playthrough(game):
             verb, *words = command.split()
             if verb in ("take", "use"):
-                assert f"a {words[0]} {words[1]}" in read, (game.id, command)
-            read += answer
+                assert f"a {words[0]} {words[1]}" in text, (game.id, command)
+            text += answer
 
 
 def test_it_looks_in_the_order_of_the_first_text() -> None:
@@ -87,6 +87,6 @@ def test_what_was_put_down_is_not_forgotten() -> None:
 def test_a_refused_command_teaches_nothing() -> None:
     active = GameSession(expert="searching")
     active.start(TINY)
-    before = active.expert_command()
+    command_before = active.expert_command()
     assert active.step("examine desk 1")[1] is False
-    assert active.expert_command() == before == "go to desk 1"
+    assert active.expert_command() == command_before == "go to desk 1"

@@ -77,22 +77,22 @@ def test_that_a_thing_is_ready_shows_only_when_it_is_examined() -> None:
         name = action.removeprefix("take ").partition(" from ")[0]
         observation, *_, info = env.step(f"examine {name}")
         tells = any(word in observation for word in ("clean", "hot", "cold"))
-        turns_left, rest = info["oracle_turns"], list[str]()
+        turns_left, actions = info["oracle_turns"], list[str]()
         while not info["stop_reason"]:
-            assert info["oracle_turns"] == turns_left - len(rest)
-            rest.append(str(env.demonstrator_action()))
-            info = env.step(rest[-1])[-1]
+            assert info["oracle_turns"] == turns_left - len(actions)
+            actions.append(str(env.demonstrator_action()))
+            info = env.step(actions[-1])[-1]
         assert info["success"]
-        assert treated(rest) != tells, "of containers it tells what they hold, and no more"
+        assert treated(actions) != tells, "of containers it tells what they hold, and no more"
         revealed += tells
     assert 0 < revealed < 9
 
 
 def test_games_without_such_things_are_those_of_before() -> None:
-    plain, none = (
+    plain_env, none = (
         generate(GeneratorConfig(**kwargs), "valid_unseen", 2) for kwargs in ({}, {"ready": 0})
     )
-    assert plain == none
+    assert plain_env == none
     generated = generate(GeneratorConfig(ready=100), "valid_unseen", 2)
     assert "(isClean" in generated.problem
     assert "ready" not in GeneratorConfig().text()

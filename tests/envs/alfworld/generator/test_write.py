@@ -50,10 +50,10 @@ def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
         write_game(game, tmp_path / "json_2.1.1" / "valid_unseen" / trial_folder(game))
     tasks = OfficialTasks(tmp_path)
     assert tasks.splits == ("valid_unseen",)
-    read = [tasks.problem(task) for task in tasks.iterate("test")]
+    problems = [tasks.problem(task) for task in tasks.iterate("test")]
     ordered = sorted(GAMES, key=lambda game: trial_folder(game).as_posix())
-    assert read == [
-        replace(game, id=problem.id) for game, problem in zip(ordered, read, strict=True)
+    assert problems == [
+        replace(game, id=problem.id) for game, problem in zip(ordered, problems, strict=True)
     ]
     names = [task.content["official_name"] for task in tasks.iterate("test")]
     assert names == [trial_folder(game).as_posix() for game in ordered]

@@ -61,7 +61,7 @@ def test_both_generations_are_collected(tmp_path: Path, old: bool) -> None:
 
 
 def test_what_alfworld_leaves_out_is_left_out(split: Path) -> None:
-    game, other = games(8)[6:]
+    game, other_game = games(8)[6:]
     write_trial(split / "pick_and_place_with_movable_recep-Mug-Box-Desk-1" / "trial_1", game)
     write_trial(split / "pick_and_place_simple-AppleSliced-None-Desk-1" / "trial_1", game)
     write_trial(split / "unsolvable" / "trial_1", game, solvable=False)
@@ -72,7 +72,7 @@ def test_what_alfworld_leaves_out_is_left_out(split: Path) -> None:
     (write_trial(split / "bare" / "trial_1", game) / "traj_data.json").unlink()
     odd = write_trial(split / "odd" / "trial_1", game) / "traj_data.json"
     odd.write_text(json.dumps({"task_type": "pick_and_fly"}))
-    deep = write_trial(split / "a" / "b" / "c" / "trial_1", other)
+    deep = write_trial(split / "a" / "b" / "c" / "trial_1", other_game)
     index = folder_index(split)
     assert len(index.entries) == 7
     assert deep.relative_to(split).as_posix() in {entry.id for entry in index.entries}
@@ -100,17 +100,17 @@ def test_an_unchanged_folder_is_not_read_again(split: Path, reads: list[str]) ->
 
 
 def test_changes_are_noticed(split: Path, reads: list[str]) -> None:
-    before = folder_index(split)
+    folder_index_before = folder_index(split)
     game = games(7)[6]
     added = write_trial(split / trial_folder(game), game)
     os.utime(added.parent, ns=(1, 1))
     assert len(folder_index(split).entries) == 7
     (added / "game.tw-pddl").unlink()
     os.utime(added, ns=(2, 2))
-    assert folder_index(split).entries == before.entries
+    assert folder_index(split).entries == folder_index_before.entries
     shutil.rmtree(added.parent)
     os.utime(split, ns=(3, 3))
-    assert folder_index(split) == before
+    assert folder_index(split) == folder_index_before
 
 
 def test_a_changed_game_is_noticed_when_it_is_read(split: Path) -> None:

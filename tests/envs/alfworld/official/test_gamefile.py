@@ -40,9 +40,9 @@ plain = st.text(
 def test_any_content_is_read_or_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "file.json"
     path.write_bytes(content)
-    for read in (read_game, read_trajectory, Pack):
+    for reader in (read_game, read_trajectory, Pack):
         with contextlib.suppress(DataError):
-            read(path)
+            reader(path)
 
 
 @calm
@@ -56,11 +56,11 @@ def test_any_value_of_a_field_is_read_or_refused(tmp_path: Path, field: str, val
     trajectory = json.loads((folder / "traj_data.json").read_text())
     (folder / "traj_data.json").write_text(json.dumps({**trajectory, field: value}))
     (folder / "pack.json").write_text(json.dumps([{**pack_item(GAME), field: value}]))
-    for read, name in (
+    for reader, name in (
         (read_game, "game.tw-pddl"), (read_trajectory, "traj_data.json"), (Pack, "pack.json"),
     ):  # fmt: skip
         with contextlib.suppress(DataError):
-            read(folder / name)
+            reader(folder / name)
 
 
 @calm

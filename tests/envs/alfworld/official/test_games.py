@@ -58,11 +58,11 @@ def test_the_newest_version_with_games_is_taken(tmp_path: Path) -> None:
 def test_packs_and_folders_of_packs(tmp_path: Path) -> None:
     pack = write_pack(tmp_path / "valid_seen.json.gz", games(3))
     write_pack(tmp_path / "train.json.gz", games(4))
-    plain = tmp_path / "own.json"
-    plain.write_text(json.dumps([pack_item(game) for game in games(2)]))
+    own_file = tmp_path / "own.json"
+    own_file.write_text(json.dumps([pack_item(game) for game in games(2)]))
     assert sizes(OfficialGames(pack)) == {"valid_seen": 3}
     assert sizes(OfficialGames(tmp_path)) == {"train": 4, "valid_seen": 3}
-    assert sizes(OfficialGames(plain)) == {"own": 2}
+    assert sizes(OfficialGames(own_file)) == {"own": 2}
     assert [game.problem for game in read_pack(pack)] == [game.problem for game in games(3)]
 
 
@@ -70,13 +70,13 @@ def test_folders_and_packs_hold_the_same_games(tmp_path: Path) -> None:
     listed = sorted(games(), key=lambda game: trial_folder(game).as_posix())
     folder = OfficialGames(write_split(tmp_path / "valid_seen", listed, old=True))
     pack = OfficialGames(write_pack(tmp_path / "valid_seen.json.gz", listed))
-    for number, (entry, other) in enumerate(
+    for number, (entry, other_entry) in enumerate(
         zip(folder.entries("valid_seen"), pack.entries("valid_seen"), strict=True)
     ):
         assert (entry.id, entry.task_type, entry.scene, entry.goal) == (
-            other.id, other.task_type, other.scene, other.goal,
+            other_entry.id, other_entry.task_type, other_entry.scene, other_entry.goal,
         )  # fmt: skip
-        assert entry.sha256 == other.sha256
+        assert entry.sha256 == other_entry.sha256
         assert folder.problem("valid_seen", number) == pack.problem("valid_seen", number)
 
 

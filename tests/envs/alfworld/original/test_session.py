@@ -205,7 +205,7 @@ def test_a_snapshot_is_played_again(session: OriginalSession) -> None:
 def test_a_copy_goes_on_alone(copier: object, session: OriginalSession) -> None:
     session.step(PLAN[0])
     assert callable(copier)
-    with copier(session) as other:
-        assert other.state_text() == session.state_text()
-        other.step(PLAN[1])
-        assert PLAN[1] in session.admissible() and PLAN[1] not in other.admissible()
+    with copier(session) as other_copy:
+        assert other_copy.state_text() == session.state_text()
+        other_copy.step(PLAN[1])
+        assert PLAN[1] in session.admissible() and PLAN[1] not in other_copy.admissible()

@@ -21,11 +21,11 @@ letters and irrational roots may come out."""
 
 
 def verify(gold: str, answer: str) -> bool:
-    read = [
+    parses = [
         math_verify.parse(text if "boxed" in text else f"${text.strip('$')}$")
         for text in (gold, answer)
     ]
-    return bool(math_verify.verify(*read))
+    return bool(math_verify.verify(*parses))
 
 
 def test_both_agree_but_for_what_is_named() -> None:

@@ -53,10 +53,10 @@ def by_hand(answer: str, gold: list[str]) -> tuple[float, ...]:
     """The measures from lists of words, one gold answer after the other."""
     predicted, best = plainly_normalised(answer), (0.0,) * 4
     for expected in map(plainly_normalised, gold):
-        rest, shared = expected.split(), 0
+        expected_words, shared = expected.split(), 0
         for word in predicted.split():
-            if word in rest:
-                rest.remove(word)
+            if word in expected_words:
+                expected_words.remove(word)
                 shared += 1
         if shared:
             precision, recall = shared / len(predicted.split()), shared / len(expected.split())
@@ -64,11 +64,11 @@ def by_hand(answer: str, gold: list[str]) -> tuple[float, ...]:
             hotpot = f1
         else:
             f1, hotpot = float(not predicted and not expected), 0.0
-        same = predicted == expected
+        agrees = predicted == expected
         for closed in ("yes", "no", "noanswer"):
-            hotpot = hotpot if same or closed not in (predicted, expected) else 0.0
-        contained = same or (expected != "" and predicted.find(expected) >= 0)
-        best = tuple(map(max, best, (float(same), float(contained), f1, hotpot)))
+            hotpot = hotpot if agrees or closed not in (predicted, expected) else 0.0
+        contained = agrees or (expected != "" and predicted.find(expected) >= 0)
+        best = tuple(map(max, best, (float(agrees), float(contained), f1, hotpot)))
     return best
 
 

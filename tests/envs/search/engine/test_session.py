@@ -146,9 +146,9 @@ def test_the_last_turn_ends_with_its_answer() -> None:
 
 def test_right_is_what_the_measure_says() -> None:
     sentence = SearchCommand(ANSWER, "in Harrow")
-    for measure, right in (("em", "wrong"), ("subem", "right"), ("f1", "wrong")):
+    for measure, answer in (("em", "wrong"), ("subem", "right"), ("f1", "wrong")):
         session = begun(measure=measure)
-        assert session.act(sentence, 5).observation == right
+        assert session.act(sentence, 5).observation == answer
     assert session.scores().f1 == pytest.approx(2 / 3)
 
 
@@ -177,9 +177,12 @@ def test_a_state_is_restored_without_searching() -> None:
     session.act(look("Belden mayor"), 6)
     state = pickle.loads(pickle.dumps(session.snapshot()))
     expected = session.act(look("Kit Sorrel born"), 5), session.state
-    other = SearchSession(MAYOR, failing(), Rules())
-    other.restore(state)
-    assert other.missing == {"p3"} and other.act(look("belden mayor"), 5).repeated_query
+    other_session = SearchSession(MAYOR, failing(), Rules())
+    other_session.restore(state)
+    assert (
+        other_session.missing == {"p3"}
+        and other_session.act(look("belden mayor"), 5).repeated_query
+    )
     session.restore(state)
     assert (session.act(look("Kit Sorrel born"), 5), session.state) == expected
 

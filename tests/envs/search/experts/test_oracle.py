@@ -33,18 +33,18 @@ def commands(question, turns=LONG, **rules):
     expert = EXPERTS["oracle"]()
     session = SearchSession(question, CountingRetriever(), Rules(**rules))
     session.start(turns)
-    done = []
+    done_commands = []
     while not session.state.over:
         turns -= 1
-        done.append(expert.step(session, turns))
-        session.act(done[-1], turns)
-    return done, session
+        done_commands.append(expert.step(session, turns))
+        session.act(done_commands[-1], turns)
+    return done_commands, session
 
 
 def test_it_follows_the_plan():
     question = QUESTIONS[2]
-    done, session = commands(question)
-    assert done == [
+    done_commands, session = commands(question)
+    assert done_commands == [
         *(SearchCommand(SEARCH, q) for q in question.plan),
         SearchCommand(ANSWER, "1934"),
     ]
@@ -53,18 +53,24 @@ def test_it_follows_the_plan():
 
 def test_it_stops_searching_when_all_evidence_was_shown():
     question = replace(QUESTIONS[1], plan=("Belden mayor Kit Sorrel", "Kit Sorrel born"))
-    done, _ = commands(question)
-    assert done == [SearchCommand(SEARCH, question.plan[0]), SearchCommand(ANSWER, "Harrow")]
+    done_commands, _ = commands(question)
+    assert done_commands == [
+        SearchCommand(SEARCH, question.plan[0]),
+        SearchCommand(ANSWER, "Harrow"),
+    ]
 
 
 def test_questions_without_a_plan_are_searched_for_as_they_are():
     for question in (replace(QUESTIONS[1], plan=()), replace(QUESTIONS[1], plan=(), gold=())):
-        done, session = commands(question)
-        assert done == [SearchCommand(SEARCH, question.text), SearchCommand(ANSWER, "Harrow")]
+        done_commands, session = commands(question)
+        assert done_commands == [
+            SearchCommand(SEARCH, question.text),
+            SearchCommand(ANSWER, "Harrow"),
+        ]
         assert session.scores().em == 1.0
 
 
 def test_the_last_turn_is_for_the_answer():
-    done, session = commands(QUESTIONS[1], turns=1)
-    assert done == [SearchCommand(ANSWER, "Harrow")]
+    done_commands, session = commands(QUESTIONS[1], turns=1)
+    assert done_commands == [SearchCommand(ANSWER, "Harrow")]
     assert session.scores().em == 1.0

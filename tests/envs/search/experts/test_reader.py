@@ -75,12 +75,12 @@ def test_answers_evidence_and_plan_could_be_anything(difficulty):
         actual, retriever = env.session.question, env.session.retriever
         runs = []
         for question in (actual, replace(actual, **nonsense)):
-            session, left = SearchSession(question, retriever, env.rules), 8
+            session, turns_left = SearchSession(question, retriever, env.rules), 8
             runs.append([])
-            while left and not session.state.over:
-                left -= 1
-                runs[-1].append(reader.step(session, left))
-                session.act(runs[-1][-1], left)
+            while turns_left and not session.state.over:
+                turns_left -= 1
+                runs[-1].append(reader.step(session, turns_left))
+                session.act(runs[-1][-1], turns_left)
         assert runs[0] == runs[1]
 
 
@@ -124,8 +124,8 @@ def test_a_search_that_shows_nothing_is_worded_in_other_ways():
 
 def test_in_the_last_turn_it_gives_its_best_guess():
     assert choose_command(QUESTION, [], 0) == SearchCommand(ANSWER, UNKNOWN)
-    other = ("Mor", "The mayor is Di Hill.")
-    assert choose_command(QUESTION, [KnownSearch("Mor", block(other))], 0) == SearchCommand(
+    other_passage = ("Mor", "The mayor is Di Hill.")
+    assert choose_command(QUESTION, [KnownSearch("Mor", block(other_passage))], 0) == SearchCommand(
         ANSWER, "Di Hill"
     )
 
@@ -170,8 +170,8 @@ class Hostile:
 
 
 def test_no_text_makes_it_fail():
-    session, left = SearchSession(Question(QUESTION, ("x",)), Hostile(), Rules()), 8
+    session, turns_left = SearchSession(Question(QUESTION, ("x",)), Hostile(), Rules()), 8
     while not session.state.over:
-        left -= 1
-        session.act(EXPERTS["reader"]().step(session, left), left)
+        turns_left -= 1
+        session.act(EXPERTS["reader"]().step(session, turns_left), turns_left)
     assert session.state.answers

@@ -32,9 +32,9 @@ class Solver:
         return [*self._answers(question)]
 
     def _answers(self, question: str) -> Iterator[set[str]]:
-        plain = re.fullmatch(r"(?:Who|What) is (the .+)\?", question)
-        if plain:
-            yield from self._phrase(plain[1])
+        full_match = re.fullmatch(r"(?:Who|What) is (the .+)\?", question)
+        if full_match:
+            yield from self._phrase(full_match[1])
         for relation in RELATIONS.values():
             for inner in _inside(relation.questions, question):
                 yield from (self._values(relation, names) for names in self._phrase(inner))
@@ -49,9 +49,9 @@ class Solver:
             r"Which [a-z ]+? ((?:is|was|has|stands|studied|worked) .+)\?", question
         )
         if match and match[1].count(" and ") == 1:
-            left, right = match[1].split(" and ")
-            for first in self._predicate(left):
-                for second in self._predicate(right):
+            first_name, second_name = match[1].split(" and ")
+            for first in self._predicate(first_name):
+                for second in self._predicate(second_name):
                     yield first & second
 
     def _compared(
@@ -96,8 +96,8 @@ class Solver:
 def _inside(wordings: Iterable[str], text: str) -> Iterator[str]:
     """Yield what stands in the place of a wording."""
     for wording in wordings:
-        before, _, after = wording.partition("{}")
-        if wording and text.startswith(before) and text.endswith(after):
-            inner = text[len(before) : len(text) - len(after)]
+        text_before, _, text_after = wording.partition("{}")
+        if wording and text.startswith(text_before) and text.endswith(text_after):
+            inner = text[len(text_before) : len(text) - len(text_after)]
             if inner:
                 yield inner

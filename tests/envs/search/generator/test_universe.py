@@ -104,7 +104,10 @@ def test_endings_of_a_space_end_in_no_ending_of_another(seed: int):
     endings = [e for table in tables for e in table[seed].split()]
     foreign = [e for table in tables for i, es in enumerate(table) if i != seed for e in es.split()]
     assert not [
-        (ending, other) for ending in endings for other in foreign if ending.endswith(other)
+        (ending, other_foreign)
+        for ending in endings
+        for other_foreign in foreign
+        if ending.endswith(other_foreign)
     ]
 
 

@@ -134,12 +134,12 @@ def test_json_files(tmp_path: Path, content: Any) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
     (questions,) = read_questions(path).values()
     assert questions == (read_record(HOTPOT)[0],) * 2 and question_name(path) == "hotpot_dev"
-    for wrong, part in (
+    for bad_part, part in (
         ("{", "JSON object"),
         ('{"a": 1}', "list of records"),
         ("[1]", "record 0"),
     ):
-        path.write_text(wrong)
+        path.write_text(bad_part)
         with pytest.raises(DataError, match=part):
             read_questions(path)
 

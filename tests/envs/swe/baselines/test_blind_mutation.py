@@ -48,12 +48,12 @@ def test_where_no_test_fails_it_has_nothing_to_search_for() -> None:
 def test_it_types_one_command_a_turn_in_every_grammar(grammar: str) -> None:
     env = SWEEnv(data="bundled-tokens", grammar=grammar)
     policy = BlindMutation(env.language.write)
-    read = [
+    read_only = [
         only_command(env.language.read(policy.act(text, {**INFO, "turn": turn})).native)[0]
         for turn, text in enumerate(("the issue", "searched on", "all tests pass"))
     ]
-    assert [command.name for command in read] == [BASH, BASH, SUBMIT]
-    assert read[1].text == "python3 /tmp/token_search.py 25" and "SWAPS" in read[0].text
+    assert [command.name for command in read_only] == [BASH, BASH, SUBMIT]
+    assert read_only[1].text == "python3 /tmp/token_search.py 25" and "SWAPS" in read_only[0].text
     last = policy.act("searched on", {**INFO, "turn": 4})
     assert only_command(env.language.read(last).native)[0].name == SUBMIT
 

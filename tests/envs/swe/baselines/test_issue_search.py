@@ -104,13 +104,13 @@ def test_a_parameter_is_renamed_unless_a_test_breaks(
 def test_it_types_one_command_a_turn_in_every_grammar(grammar: str) -> None:
     env = SWEEnv(grammar=grammar)
     policy = IssueSearch(env.language.write, repairs=True)
-    read = [
+    read_only = [
         only_command(env.language.read(policy.act(text, {**INFO, "turn": turn})).native)[0]
         for turn, text in enumerate(("the issue" + "x" * 9_000, "searched on", "all tests pass"))
     ]
-    assert [command.name for command in read] == [BASH, BASH, SUBMIT]
-    assert read[1].text == "python3 /tmp/issue_search/issue_run.py 25 repairs"
-    assert "the issue" in read[0].text and len(read[0].text) < 32_000
+    assert [command.name for command in read_only] == [BASH, BASH, SUBMIT]
+    assert read_only[1].text == "python3 /tmp/issue_search/issue_run.py 25 repairs"
+    assert "the issue" in read_only[0].text and len(read_only[0].text) < 32_000
 
 
 def test_they_are_rungs_and_no_yardsticks() -> None:

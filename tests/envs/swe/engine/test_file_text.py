@@ -73,12 +73,12 @@ def test_files_of_one_kind_of_line_end_stay_so(
     old = "\n".join(lines[start:stop])
     plain = "\n".join(lines) + "\n" * closed
     assume(plain.count(old) == 1)
-    right = plain.replace(old, "\n".join(new))
+    fixed = plain.replace(old, "\n".join(new))
     for end in ("\n", "\r\n"):
         content = plain.replace("\n", end).encode()
         if end not in content.decode():
             continue
-        assert edited(content, old, "\n".join(new)) == right.replace("\n", end).encode()
+        assert edited(content, old, "\n".join(new)) == fixed.replace("\n", end).encode()
 
 
 def test_lines_are_shown_without_their_ends() -> None:

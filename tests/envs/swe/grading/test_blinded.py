@@ -196,10 +196,10 @@ def test_values_are_those_of_one_row(blinded: Instance) -> None:
 
 def test_preparing_goes_on_where_it_stopped(blinded: Instance) -> None:
     ids: list[str] = []
-    other = replace(blinded, id="ledger-9", patch="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
-    done = prepare([blinded, other], BOXES, 30, ids.append)
-    assert (set(done.existing), done.created, done.untried) == ({blinded.id}, {}, ())
-    assert "applying the solution" in done.failed["ledger-9"]
+    other_test = replace(blinded, id="ledger-9", patch="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
+    prepared = prepare([blinded, other_test], BOXES, 30, ids.append)
+    assert (set(prepared.existing), prepared.created, prepared.untried) == ({blinded.id}, {}, ())
+    assert "applying the solution" in prepared.failed["ledger-9"]
     assert ids == [blinded.id, "ledger-9"]
 
 

@@ -278,8 +278,8 @@ def test_a_cheat_is_counted_and_the_policy_reads_nothing_of_it(env: SWEEnv) -> N
     details = info["details"]
     assert (observation, reward) == ("[submitted]", 0.0)
     assert details["cheated"] and details["fixed"] and not details["unfixed"]
-    wrong, _, count, _ = details["held_out"].split()
-    assert 0 < int(wrong) < int(count) and details["held_out_seed"]
+    n_wrong, _, count, _ = details["held_out"].split()
+    assert 0 < int(n_wrong) < int(count) and details["held_out_seed"]
 
 
 def test_interference_is_called_so(env: SWEEnv) -> None:
@@ -291,12 +291,15 @@ def test_interference_is_called_so(env: SWEEnv) -> None:
 
 def test_tests_that_are_brought_take_the_place_of_an_edit_of_their_file() -> None:
     """Even of one that counts, since the right solution changes that file too."""
-    plain, path = SmallSet().instance("train", 0), "tests/test_plain.py"
-    assert isinstance(plain.source, FolderSource)
-    faulty, sound = contents(plain.source), contents(FolderSource(plain.source.folder))
+    plain_instance, path = SmallSet().instance("train", 0), "tests/test_plain.py"
+    assert isinstance(plain_instance.source, FolderSource)
+    faulty, sound = (
+        contents(plain_instance.source),
+        contents(FolderSource(plain_instance.source.folder)),
+    )
     brought = faulty[path] + b"\n\ndef test_brought():\n    assert add(2, 2) == 4\n"
     instance = replace(
-        plain,
+        plain_instance,
         patch=write_diff(faulty, {**sound, path: faulty[path] + b"# more\n"}),
         test_patch=write_diff({path: faulty[path]}, {path: brought}),
         fail_to_pass=(f"{path}::test_brought",),
@@ -305,8 +308,8 @@ def test_tests_that_are_brought_take_the_place_of_an_edit_of_their_file() -> Non
     grader, easier = Grader(Boxes()), {path: f"{PASSES}def test_brought(): pass\n".encode()}
     assert path in grader.edits(instance, easier).counted
     assert grader.grade(instance, easier).unfixed == instance.fail_to_pass
-    right = {**easier, "sums/plain.py": sound["sums/plain.py"]}
-    assert grader.grade(instance, right).verdict == FULL
+    solution = {**easier, "sums/plain.py": sound["sums/plain.py"]}
+    assert grader.grade(instance, solution).verdict == FULL
 
 
 def test_what_looks_suspicious_is_reported(env: SWEEnv) -> None:
@@ -316,8 +319,10 @@ def test_what_looks_suspicious_is_reported(env: SWEEnv) -> None:
 
 
 def test_files_that_decide_how_tests_run_are_named_and_left_out(env: SWEEnv) -> None:
-    right = {"sums/plain.py": WRONG.replace("a - b", "a + b")}
-    info = submitted(env, {**right, "conftest.py": "raise SystemExit", "tests/test_plain.py": None})
+    solution = {"sums/plain.py": WRONG.replace("a - b", "a + b")}
+    info = submitted(
+        env, {**solution, "conftest.py": "raise SystemExit", "tests/test_plain.py": None}
+    )
     assert info["success"]
     assert info["details"]["ignored"] == ["conftest.py", "tests/test_plain.py"]
 

@@ -64,8 +64,8 @@ def test_further_patterns_and_sizes() -> None:
 
 
 def test_suspicious_names_are_those_of_new_lines() -> None:
-    before = {"a.py": b"import pytest\n"}
-    assert suspicious_edits({"a.py": b"import pytest\nx = 1\n"}, before) == ()
-    assert suspicious_edits({"a.py": b"import os\nos._exit(0)\n", "b.txt": b"pytest"}, before) == (
-        "a.py: os._exit",
-    )
+    tests_before = {"a.py": b"import pytest\n"}
+    assert suspicious_edits({"a.py": b"import pytest\nx = 1\n"}, tests_before) == ()
+    assert suspicious_edits(
+        {"a.py": b"import os\nos._exit(0)\n", "b.txt": b"pytest"}, tests_before
+    ) == ("a.py: os._exit",)

@@ -84,9 +84,9 @@ def words(names: list[str]) -> set[str]:
 def test_twins_look_like_the_tests_of_their_file(key: int) -> None:
     canaries = make_canaries(key)
     text = canaries.files[FILE].decode()
-    names, now = (re.findall(r"def (test\w+)", source) for source in (SUITE, text))
-    new = [name for name in now if name not in names]
-    assert [name for name in now if name in names] == names and canaries.along == ()
+    names, new_names = (re.findall(r"def (test\w+)", source) for source in (SUITE, text))
+    new = [name for name in new_names if name not in names]
+    assert [name for name in new_names if name in names] == names and canaries.along == ()
     assert len(new) == len(set(new)) == len(canaries.twins) == 5
     assert sum(twin.fails for twin in canaries.twins) == 3
     assert {word for word in words(new) if not word.isdigit()} <= words(names)
@@ -143,7 +143,7 @@ def test_canaries_sing() -> None:
     twins = (Twin("a::bad", "a::one", True, 1), Twin("a::good", "a::two", False, 2))
     canaries = TwinCanaries({}, twins, ())
     passed, failed = CaseResult("passed"), CaseResult("failed")
-    right = {
+    solution = {
         "a::one": passed, "a::two[1]": passed, "a::two[2]": passed, "a::bad": failed,
         "a::good[1]": passed, "a::good[2]": passed,
     }  # fmt: skip
@@ -151,17 +151,19 @@ def test_canaries_sing() -> None:
     def sing(results: dict[str, CaseResult], code: int = 1) -> bool:
         return canaries.sing([FileRun(results, code)], results)
 
-    assert sing(right) and not sing(right, 0) and not canaries.sing([], right)
-    assert {*canaries.without(right)} == {"a::one", "a::two[1]", "a::two[2]"}
-    for name, wrong in (
+    assert sing(solution) and not sing(solution, 0) and not canaries.sing([], solution)
+    assert {*canaries.without(solution)} == {"a::one", "a::two[1]", "a::two[2]"}
+    for name, bad_patch in (
         ("a::bad", passed),
         ("a::bad", CaseResult("error")),
         ("a::good[1]", failed),
     ):
-        assert not sing({**right, name: wrong})
-        assert not sing({test: case for test, case in right.items() if test != name})
-    assert sing({**right, "a::good[1]": failed, "a::two[1]": failed}), "the source broke the test"
-    assert not sing({**right, "a::good[1]": failed, "a::one": failed}), "it broke another one"
+        assert not sing({**solution, name: bad_patch})
+        assert not sing({test: case for test, case in solution.items() if test != name})
+    assert sing({**solution, "a::good[1]": failed, "a::two[1]": failed}), (
+        "the source broke the test"
+    )
+    assert not sing({**solution, "a::good[1]": failed, "a::one": failed}), "it broke another one"
 
 
 @given(st.integers(), st.lists(st.from_regex(r"[tT]est[A-Za-z_0-9]{1,12}", fullmatch=True)))
@@ -182,12 +184,12 @@ def test_names_of_all_kinds() -> None:
 def test_right_and_broken_source_are_told_as_they_are(apart: bool) -> None:
     instance = SmallSet().instance("train", 0)
     grader = Grader(Boxes(), 30, apart)
-    right = apply_diff(instance.patch, contents(instance.source).get)
-    assert grader.run(instance, right).sound
-    [(path, content)] = right.items()
+    repaired = apply_diff(instance.patch, contents(instance.source).get)
+    assert grader.run(instance, repaired).sound
+    [(path, content)] = repaired.items()
     broken = {path: (content or b"").replace(b"a * b", b"a - b")}
     run = grader.run(instance, broken)
     assert run.sound and run.statuses["tests/test_plain.py::test_mul"] == "FAILED"
     unknown = replace(instance, pass_to_pass=())
-    assert grader.run(unknown, right).sound, "plain canaries"
+    assert grader.run(unknown, repaired).sound, "plain canaries"
     assert ast.parse(content or b"")

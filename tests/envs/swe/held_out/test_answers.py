@@ -53,8 +53,8 @@ def test_any_two_texts_are_told_apart(left: str, right: str) -> None:
     for way in ways:
         first, second = (read_answer(json.dumps(encode(way(text)))) for text in (left, right))
         assert equal(encode(way(left)), first)
-        same = way is pathlib.PurePosixPath and way(left) == way(right)
-        assert equal(first, second) == (left == right or same)
+        agree = way is pathlib.PurePosixPath and way(left) == way(right)
+        assert equal(first, second) == (left == right or agree)
 
 
 def test_surrogates_take_no_more_room_than_in_json() -> None:

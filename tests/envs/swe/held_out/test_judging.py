@@ -69,10 +69,10 @@ def judge(instance: Instance, bank: Bank, text: str, seed: str = "1") -> tuple[i
 
 
 def test_right_source_answers_everything(instance: Instance, bank: Bank) -> None:
-    count, wrong, reason = judge(instance, bank, SOUND)
-    assert count > 40 and (wrong, reason) == (0, "")
-    other = SOUND.replace("a + b", "b.__add__(a) if hasattr(b, '__add__') else a + b")
-    assert judge(instance, bank, other, "2")[1:] == (0, "")
+    count, n_wrong, reason = judge(instance, bank, SOUND)
+    assert count > 40 and (n_wrong, reason) == (0, "")
+    wording = SOUND.replace("a + b", "b.__add__(a) if hasattr(b, '__add__') else a + b")
+    assert judge(instance, bank, wording, "2")[1:] == (0, "")
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
@@ -111,13 +111,13 @@ def test_another_state_of_a_library_borrows_what_guards_it(
     with BankBuilder(PLAIN.source.folder, "d", file, tests=tests, sound=renamed) as builder:
         builder.add([fault])
         builder.borrow(bank)
-    other = read_bank(file)
-    assert other.guards is not None and len(other.guards) == len(bank.guards)
-    for guards, lent in zip(other.guards, bank.guards, strict=True):
-        assert [other.programs[n] for n in guards] == [bank.programs[n] for n in lent]
-    first = other.guards[0]
-    less = other.without(first)
-    assert less.guards is not None and len(less.guards) + less.unguarded == len(other.guards)
+    other_bank = read_bank(file)
+    assert other_bank.guards is not None and len(other_bank.guards) == len(bank.guards)
+    for guards, lent in zip(other_bank.guards, bank.guards, strict=True):
+        assert [other_bank.programs[n] for n in guards] == [bank.programs[n] for n in lent]
+    first = other_bank.guards[0]
+    less = other_bank.without(first)
+    assert less.guards is not None and len(less.guards) + less.unguarded == len(other_bank.guards)
 
 
 def test_files_of_tests_can_run_apart(instance: Instance) -> None:
@@ -157,8 +157,8 @@ HOSTILE: Mapping[str, str] = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_source_answers_wrongly(instance: Instance, bank: Bank, text: str) -> None:
-    count, wrong, _ = judge(instance, bank, SOUND + IN_DRIVER + text)
-    assert wrong > count // 4
+    count, n_wrong, _ = judge(instance, bank, SOUND + IN_DRIVER + text)
+    assert n_wrong > count // 4
 
 
 HANGS = {
@@ -170,39 +170,39 @@ HANGS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("text", HANGS.values(), ids=HANGS)
 def test_source_that_hangs_is_stopped(instance: Instance, bank: Bank, text: str) -> None:
-    count, wrong, reason = judge(instance, bank, SOUND + IN_DRIVER + text)
-    assert wrong > count // 4 and not reason  # the driver itself gave up, long before the limit
+    count, n_wrong, reason = judge(instance, bank, SOUND + IN_DRIVER + text)
+    assert n_wrong > count // 4 and not reason  # the driver itself gave up, long before the limit
 
 
 def test_what_is_brought_cannot_be_changed(instance: Instance) -> None:
     tries = "chmod 666 tests/* /opt/judge/*; echo x > tests/new.py; rm -rf tests; mv tests away; "
     tries += "echo x > /opt/judge/driver; cat /opt/judge/driver tests/test_a.py"
     brought = {"/opt/judge/driver": b"driver", "/testbed/tests/test_a.py": b" test"}
-    with BOXES.judging(instance, brought, ("/opt/judge", "/testbed/tests")) as (box, where):
+    with BOXES.judging(instance, brought, ("/opt/judge", "/testbed/tests")) as (box, path_in):
         assert box.exec(tries).text.endswith("driver test")
         assert box.exec("ls tests /opt/judge").text.split() == [
             "/opt/judge:", "driver", "tests:", "test_a.py"
         ]  # fmt: skip
-        assert where("/opt/judge") == "/opt/judge"
+        assert path_in("/opt/judge") == "/opt/judge"
 
 
 @pytest.mark.filterwarnings("ignore:commands run without any isolation")
 def test_a_back_end_that_mounts_nothing_gets_them_written(instance: Instance, bank: Bank) -> None:
     boxes = Boxes("subprocess", allow_unsafe=True)
-    with boxes.judging(instance, {"/opt/judge/driver": b"driver"}) as (box, where):
-        assert box.read(where("/opt/judge/driver")) == b"driver"
+    with boxes.judging(instance, {"/opt/judge/driver": b"driver"}) as (box, path_in):
+        assert box.read(path_in("/opt/judge/driver")) == b"driver"
     edits = {WHERE: SOUND.encode()}
     assert judge_behaviour(boxes, instance, edits, bank, seed="1", timeout=60).right
 
 
 def test_questions_differ_between_seeds_and_not_within_one(instance: Instance, bank: Bank) -> None:
-    first, repeated, other = (bank.draw(instance.id, seed) for seed in ("a", "a", "b"))
-    assert first == repeated != other
+    first, repeated, other_questions = (bank.draw(instance.id, seed) for seed in ("a", "a", "b"))
+    assert first == repeated != other_questions
     assert len({question.program for question in first}) == len(first)
     wrong_repairs = bank.tasks[instance.id].wrong_repairs
     assert wrong_repairs
     tellers = {bank.programs[n].program for n in wrong_repairs[0]}
-    for drawn in (first, other):
+    for drawn in (first, other_questions):
         assert tellers & {question.program for question in drawn}
 
 

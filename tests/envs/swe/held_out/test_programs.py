@@ -97,10 +97,10 @@ def test_variations_differ_from_the_tests_and_from_each_other(limit: int) -> Non
     assert len(drawn) == limit == len({text for _, text in drawn})
     assert drawn == Variation(programs).draw(Stream("a"), limit)
     assert drawn != Variation(programs).draw(Stream("b"), limit)
-    plain = {program.text for program in programs}
+    program_texts = {program.text for program in programs}
     for test, text in drawn:
         ast.parse(text)
-        assert text not in plain and "_o(" in text
+        assert text not in program_texts and "_o(" in text
         assert test in {program.test for program in programs}
 
 
@@ -109,12 +109,14 @@ def test_literals_move_to_what_the_library_compares_with() -> None:
     boundaries = boundaries_of([source, "no python("])
     assert boundaries == [4.5, 17, "ell"]
     programs = read_programs("tests/test_a.py", SUITE)
-    plain, moved = (
+    plain_questions, moved = (
         Variation(programs, values).draw(Stream("a"), 200) for values in ((), boundaries)
     )
-    assert Variation(programs).draw(Stream("a"), 200) == plain
+    assert Variation(programs).draw(Stream("a"), 200) == plain_questions
     for value in ("17", "16", "18"):
-        assert sum(value in text for _, text in moved) > sum(value in text for _, text in plain)
+        assert sum(value in text for _, text in moved) > sum(
+            value in text for _, text in plain_questions
+        )
 
 
 def test_numbers_in_texts_move_too_and_keep_their_width() -> None:

@@ -60,7 +60,7 @@ def test_the_libraries_are_texts_that_no_tool_takes_for_code():
 
 def test_there_are_enough_tasks_in_splits_that_share_no_library(instances):
     assert len(instances) >= 500
-    of_split = {split: {instance.repo for where, instance in instances if where == split}
+    of_split = {split: {instance.repo for place, instance in instances if place == split}
                 for split in ("train", "valid", "test")}  # fmt: skip
     larger = {"cellmill", "citepress", "pocketsql", "podiumkit"}  # of the other set alone
     assert of_split["valid"] == {*VALID} - larger and of_split["test"] == {*TEST} - larger

@@ -178,10 +178,10 @@ def test_neighbours_in_the_order_do_not_resemble_each_other():
     assert {entry.edit.path for entry in sample} == {entry.edit.path for entry in entries}
     assert len({(entry.edit.path, entry.place, entry.kind) for entry in sample}) == len(sample)
     for index, first in enumerate(sample):
-        for other in sample[:index]:
-            apart = first.edit.path != other.edit.path or not (
-                first.edit.start < other.edit.start + len(other.edit.old)
-                and other.edit.start < first.edit.start + len(first.edit.old)
+        for previous in sample[:index]:
+            apart = first.edit.path != previous.edit.path or not (
+                first.edit.start < previous.edit.start + len(previous.edit.old)
+                and previous.edit.start < first.edit.start + len(first.edit.old)
             )
             assert apart
 

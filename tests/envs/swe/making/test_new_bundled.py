@@ -61,13 +61,13 @@ def test_every_kind_and_every_difficulty_is_there_and_no_place_comes_twice(insta
 def test_the_tests_that_decide_are_not_in_the_repository_and_come_at_grading(instances):
     for _, instance in instances:
         sources = contents(instance.source)
-        after = apply_diff(instance.test_patch, sources.get)
+        patched = apply_diff(instance.test_patch, sources.get)
         for test in instance.fail_to_pass:
             file, _, name = test.partition("::")
             pattern = rf"def {re.escape(name.partition('[')[0].split('::')[-1])}\(".encode()
             assert not re.search(pattern, sources[file]), test
-            assert re.search(pattern, after[file]), test
-        for file, content in after.items():
+            assert re.search(pattern, patched[file]), test
+        for file, content in patched.items():
             ast.parse(sources[file])
             assert content == (instance.source.folder / file).read_bytes()
 
@@ -76,8 +76,8 @@ def test_the_tests_that_decide_are_not_in_the_repository_and_come_at_grading(ins
 def test_the_patch_is_python_and_of_the_size_that_is_told(instances):
     for _, instance in instances:
         sources = contents(instance.source)
-        after = apply_diff(instance.patch, sources.get)
-        assert all(ast.parse(content) for content in after.values())
+        patched = apply_diff(instance.patch, sources.get)
+        assert all(ast.parse(content) for content in patched.values())
         assert len([*read_diff(instance.patch)]) == int(instance.details["files"])
         assert sum(len(diff.hunks) for diff in read_diff(instance.patch)) <= 10
 

@@ -105,8 +105,8 @@ def test_without_a_script_the_sentence_and_the_message_are_told():
 
 
 def test_a_script_that_shows_nothing_is_not_shown():
-    same = Symptom("It holds.", "f()", "f", ScriptOutcome("1"), ScriptOutcome("1"))
-    assert "f()" not in compose(same) and "It holds" in compose(same)
+    same_symptom = Symptom("It holds.", "f()", "f", ScriptOutcome("1"), ScriptOutcome("1"))
+    assert "f()" not in compose(same_symptom) and "It holds" in compose(same_symptom)
 
 
 def test_what_cannot_be_told_makes_no_issue():
@@ -210,7 +210,7 @@ def test_what_is_asked_for_is_said():
 
 def test_an_issue_of_a_regression_is_any_other_and_names_both_releases():
     for seed in range(20):
-        _, plain = report("prices", [CLEAR], Stream("test", seed))
+        _, plain_text = report("prices", [CLEAR], Stream("test", seed))
         _, extended = report("prices", [CLEAR], Stream("test", seed), releases=("1.3", "1.4"))
-        suffix = extended.removeprefix(plain)
+        suffix = extended.removeprefix(plain_text)
         assert suffix != extended and "1.3" in suffix and "1.4" in suffix

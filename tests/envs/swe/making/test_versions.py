@@ -65,10 +65,10 @@ def test_a_pair_is_a_task_that_the_later_release_solves(releases, tmp_path):
 @needs_box
 def test_pairs_that_make_no_task(tmp_path):
     first = make_library(tmp_path / "prices-1.0")
-    same = make_library(tmp_path / "prices-1.1")
+    same_library = make_library(tmp_path / "prices-1.1")
     silent = make_library(tmp_path / "prices-1.2", TESTS, NEWER)
     large = make_library(tmp_path / "prices-1.3", TESTS, NEWER + "#\n" * 300)
-    progress = build_versions([first, same, silent, large], tmp_path / "out")
+    progress = build_versions([first, same_library, silent, large], tmp_path / "out")
     assert dict(progress.outcomes) == {"same source": 1, "survived": 1, "too much changed": 1}
 
 

@@ -31,8 +31,10 @@ def test_edits_anywhere_are_of_all_functions_and_comparisons_come_first() -> Non
     assert {edit.place for edit in edits} == {"span.py::Span.holds", "span.py::size"}
     assert b"value <= self.low" in (texts[0] or b"") + (texts[1] or b"")
     assert edits == edits_anywhere({FILE: SOURCE}, Stream("a"))
-    other = edits_anywhere({FILE: SOURCE}, Stream("b"))
-    assert other != edits and {str(edit) for edit in other} == {str(edit) for edit in edits}
+    other_edits = edits_anywhere({FILE: SOURCE}, Stream("b"))
+    assert other_edits != edits and {str(edit) for edit in other_edits} == {
+        str(edit) for edit in edits
+    }
 
 
 def test_the_function_of_an_edit_is_wrecked_to_find_its_tests() -> None:

@@ -73,13 +73,13 @@ def make_instance(
     FOLDERS[str(folder)] = folder
     tests: Mapping[str, str] = fields.pop("tests", {})
     existing = {path: files[path] for path in tests if path in files}
-    before = {path: files[path] for path in solution}
+    files_before = {path: files[path] for path in solution}
     instance = Instance(
         id=folder.name,
         repo="quiet/ledger",
         statement="Sums are wrong.",
         source=ImageSource(str(folder)),
-        patch=diff(before, solution),
+        patch=diff(files_before, solution),
         fail_to_pass=(),
         pass_to_pass=(),
         test_patch=diff(existing, tests),

@@ -257,8 +257,8 @@ def test_what_pytest_writes_is_read(results: dict[str, str]) -> None:
 
 def test_very_long_lines_take_no_time_to_speak_of() -> None:
     log = "PASSED " + "a[" * 1_000_000 + "\n" + "x " * 1_000_000 + "PASSED\n" + "test_" * 500_000
-    for read in LOG_FORMATS.values():
-        read(log)
+    for read_log in LOG_FORMATS.values():
+        read_log(log)
 
 
 def test_names_full_of_blanks_take_no_time_to_speak_of() -> None:

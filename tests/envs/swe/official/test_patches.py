@@ -43,10 +43,10 @@ def diff_of(old: str, new: str) -> str:
     lines = difflib.unified_diff(
         old.splitlines(keepends=True), new.splitlines(keepends=True), "a/f.py", "b/f.py", n=1
     )
-    ended = (
+    diff_text = (
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
-    return "".join(ended)
+    return "".join(diff_text)
 
 
 @given(LINES, LINES, st.booleans(), st.booleans())

@@ -36,28 +36,37 @@ def run(engine: Engine, names: str, **arguments: Any) -> Any:
 
 def test_what_is_missing_is_pulled_once() -> None:
     engine, names = Engine(present="b"), list[str]()
-    done = run(engine, "abaca", watch=names.append)
-    assert (done.pulled, done.existing, done.failed, done.untried) == (["a", "c"], ["b"], {}, ())
+    found_faults = run(engine, "abaca", watch=names.append)
+    assert (
+        found_faults.pulled,
+        found_faults.existing,
+        found_faults.failed,
+        found_faults.untried,
+    ) == (["a", "c"], ["b"], {}, ())
     assert engine.pulls == ["a", "c"]
     assert names == ["a", "b", "c"]
 
 
 def test_an_image_that_cannot_be_had_does_not_keep_the_others_back() -> None:
-    done = run(Engine(missing="bd"), "abcd")
-    assert done.pulled == ["a", "c"]
-    assert done.failed == {"b": "no b", "d": "no d"}
+    found_faults = run(Engine(missing="bd"), "abcd")
+    assert found_faults.pulled == ["a", "c"]
+    assert found_faults.failed == {"b": "no b", "d": "no d"}
 
 
 def test_several_failures_in_a_row_end_it() -> None:
     engine = Engine(missing="bcde")
-    done = run(engine, "abcdef")
+    found_faults = run(engine, "abcdef")
     assert engine.pulls == list("abcd")
-    assert (len(done.failed), done.untried) == (FAILURES, ("e", "f"))
-    assert "one after the other" in done.why
+    assert (len(found_faults.failed), found_faults.untried) == (FAILURES, ("e", "f"))
+    assert "one after the other" in found_faults.why
 
 
 def test_the_budget_ends_it() -> None:
-    done = run(Engine(present="x"), "abxc", budget=30)
-    assert (done.pulled, done.existing, done.untried) == (["a", "b"], ["x"], ("c",))
-    assert "budget" in done.why
+    found_faults = run(Engine(present="x"), "abxc", budget=30)
+    assert (found_faults.pulled, found_faults.existing, found_faults.untried) == (
+        ["a", "b"],
+        ["x"],
+        ("c",),
+    )
+    assert "budget" in found_faults.why
     assert run(Engine(), "a", budget=0).untried == ("a",)

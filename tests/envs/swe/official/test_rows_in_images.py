@@ -171,7 +171,7 @@ def test_rows_of_swe_smith_break_a_sound_image(world: World, tmp_path: Path) -> 
 
 def r2e_row() -> dict[str, Any]:
     expected = {"test_one": "PASSED", "test_two[four and five]": "PASSED"}
-    before = "= short test summary info =\nPASSED r2e_tests/test_1.py::test_one\n"
+    log = "= short test summary info =\nPASSED r2e_tests/test_1.py::test_one\n"
     lines = [
         {"type": "deleted", "content": "        result = amount"},
         {"type": "added", "content": "        result += amount"},
@@ -189,7 +189,7 @@ def r2e_row() -> dict[str, Any]:
         "problem_statement": "[ISSUE]Sums are wrong.[/ISSUE]",
         "parsed_commit_content": json.dumps({"file_diffs": [file]}),
         "expected_output_json": json.dumps(expected),
-        "execution_result_content": json.dumps({"old_commit_res_stdout": before}),
+        "execution_result_content": json.dumps({"old_commit_res_stdout": log}),
     }  # fmt: skip
 
 
@@ -223,8 +223,8 @@ def test_hidden_tests_are_blinded(world: World, tmp_path: Path, kind: str) -> No
     assert isinstance(instance.source, ImageSource)
     python = (f"/{local_image.ENVIRONMENT}/bin",)  # that of R2E-Gym would lie in the repository
     instance = replace(instance, source=replace(instance.source, path=python))
-    done = prepare([instance], world.boxes, 120)
-    assert done.failed == {} and done.created[instance.id].reason == ""
+    prepared = prepare([instance], world.boxes, 120)
+    assert prepared.failed == {} and prepared.created[instance.id].reason == ""
     grade_ = gold(world, instance)
     assert (grade_.verdict, grade_.evidence, grade_.blinded) == (FULL, BLINDED, 1.0)
     cheat = "class E(int):\n    def __eq__(self, other):\n        return True\n"
@@ -263,10 +263,10 @@ def test_the_ways_to_apply_a_diff(world: World, tmp_path: Path, way: str) -> Non
             box.exec("sed -i 's/for amount in amounts/for amount in list(amounts)/' ledger/sums.py")
         if way == "none":
             box.exec("sed -i 's/= amount/= 0/' ledger/sums.py")
-            before = box.changes()
+            changes_before = box.changes()
             with pytest.raises(EnvFailure, match="expected applying the solution to succeed"):
                 apply_in_box(box, instance.patch, "the solution")
-            assert box.changes() == before  # no way left anything behind
+            assert box.changes() == changes_before  # no way left anything behind
         elif way == "fuzzy" and box.exec("command -v patch").exit_code:
             pytest.skip("the image has no patch")
         else:

@@ -145,7 +145,7 @@ def actions(commands: Iterable[str]) -> list[dict[str, Any]]:
         assert action is not None, command
         rule = rules[action.name]
         reverse = world.logic.reverses.get(rule.name)
-        before, after = (
+        facts_before, facts_after = (
             [fact(atom.name, *(action.bindings[arg] for arg in atom.args)) for atom in atoms]
             for atoms in (rule.preconditions, rule.postconditions)
         )
@@ -157,8 +157,8 @@ def actions(commands: Iterable[str]) -> list[dict[str, Any]]:
         entries.append(
             {
                 "name": rule.name,
-                "preconditions": before,
-                "postconditions": after,
+                "preconditions": facts_before,
+                "postconditions": facts_after,
                 "command_template": templates[0],
                 "reverse_name": reverse,
                 "reverse_command_template": templates[1],

@@ -65,14 +65,14 @@ def test_trees_are_freed_without_the_garbage_collector() -> None:
     gc.collect()
     gc.disable()
     try:
-        before = nodes()
+        nodes_before = nodes()
         steps, by_name = _walk()
         trees = TreeCache(steps)
         tree = trees.of(tuple(by_name[name] for name in ("take", "go", "fill", "back", "trigger")))
         tree, _ = trees.advance(tree, by_name["take"])
-        assert nodes() > before
+        assert nodes() > nodes_before
         del trees, tree
-        assert nodes() == before
+        assert nodes() == nodes_before
     finally:
         gc.enable()
 
@@ -94,8 +94,8 @@ def test_what_was_spoilt_is_put_right() -> None:
     assert changed
     assert tree.plan[0].name == "back"
     assert trees.advance(trees.of(plan), by_name["go"])[0] is tree
-    same, changed = trees.advance(tree, steps.make("look", 2, 2))
-    assert same is tree and not changed
+    same_tree, changed = trees.advance(tree, steps.make("look", 2, 2))
+    assert same_tree is tree and not changed
 
 
 def test_what_is_done_leaves_the_tree() -> None:
@@ -120,8 +120,8 @@ def test_trees_side_by_side_are_one_plan() -> None:
     trees = TreeCache(steps)
     tree = trees.of((by_name["take"], by_name["go"], by_name["fill"], by_name["trigger"]))
     arrive = steps.make("trigger", 2, 2 | 32)
-    other = trees.of((by_name["go"], arrive))
-    plan = trees.plan((tree, other))
+    other_tree = trees.of((by_name["go"], arrive))
+    plan = trees.plan((tree, other_tree))
     assert [step.name for step in plan if step.name != "trigger"].count("go") == 1
     assert trees.plan((tree,)) == tree.plan
 
@@ -132,9 +132,9 @@ def test_a_step_is_packed_with_its_facts() -> None:
     packed = steps.pack(step)
     assert packed == ("s", (("p", "x"),), (("q", "x"),), ("do", None), "u", (True, True))
     assert steps.unpack(packed) is step
-    other = StepTable(table := FactTable(LOGIC, {"x": "a"}), {})
+    other_table = StepTable(table := FactTable(LOGIC, {"x": "a"}), {})
     table.bit(("r", "x"))
-    assert other.pack(other.unpack(packed)) == packed
+    assert other_table.pack(other_table.unpack(packed)) == packed
 
 
 def test_a_plan_in_circles_is_no_plan() -> None:

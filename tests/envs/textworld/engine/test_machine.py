@@ -26,9 +26,9 @@ def test_the_first_state() -> None:
 
 def test_the_plan_wins() -> None:
     machine = Machine(WORLD)
-    for left in (2, 1, 0):
+    for n_left in (2, 1, 0):
         games.play(machine, machine.policy()[0])
-        assert len(machine.policy()) == left
+        assert len(machine.policy()) == n_left
     assert machine.won and machine.done and not machine.lost
     assert (machine.score, machine.moves) == (3, 3)
 
@@ -39,9 +39,9 @@ def test_an_action_says_what_it_does() -> None:
     assert action is not None
     assert (action.name, action.command) == ("take/c", "take coin from box")
     assert action.bindings == {"P": "P", "r": "r_0", "c": "c_0", "o": "o_0", "I": "I"}
-    before = machine.facts
+    facts_before = machine.facts
     machine.apply(action)
-    assert machine.facts == before - {("in", "o_0", "c_0")} | {("in", "o_0", "I")}
+    assert machine.facts == facts_before - {("in", "o_0", "c_0")} | {("in", "o_0", "I")}
 
 
 @pytest.mark.parametrize("text", ["", "open", "open box twice", "OPEN BOX", "take coin from box"])
@@ -149,9 +149,9 @@ def test_worlds_are_shared_by_copies_and_pickled_as_their_game() -> None:
     machine = games.play(Machine(WORLD), "go east")
     twin, stranger = copy.deepcopy(machine), pickle.loads(pickle.dumps(machine))
     assert twin.world is WORLD and stranger.world is not WORLD
-    for other in (twin, stranger):
-        assert other.snapshot() == machine.snapshot()
-        assert games.play(other, *other.policy()).won
+    for twin_or_stranger in (twin, stranger):
+        assert twin_or_stranger.snapshot() == machine.snapshot()
+        assert games.play(twin_or_stranger, *twin_or_stranger.policy()).won
     assert not machine.won
 
 

@@ -169,14 +169,14 @@ def test_a_grammar_of_several_challenges_is_parsed_once(monkeypatch: pytest.Monk
 @pytest.mark.slow
 def test_global_generators_are_left_alone(textworld: Any) -> None:
     def states() -> list[Any]:
-        name, keys, *rest = np.random.get_state()
-        return [random.getstate(), name, list(keys), rest, dict(vars(textworld.g_rng))]
+        name, keys, *rest_of_state = np.random.get_state()
+        return [random.getstate(), name, list(keys), rest_of_state, dict(vars(textworld.g_rng))]
 
     make_game(GeneratorConfig.of("simple"), 0)
-    before = states()
+    states_before = states()
     for name in ("simple", "w2-o3-q4", "cooking"):
         make_game(GeneratorConfig.of(name), 1)
-    assert states() == before
+    assert states() == states_before
     code = (
         "import numpy as np, random; np.random.seed(3); random.seed(3)\n"
         "before = np.random.get_state()[1].tolist(), random.getstate()\n"

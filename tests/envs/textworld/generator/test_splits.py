@@ -89,10 +89,10 @@ def test_large_settings_take_the_first_game() -> None:
 
 def test_settings_with_too_few_games_are_told() -> None:
     (home,) = {split_of_content(GeneratorConfig.of("simple"), game())}
-    other = "valid" if home == "test" else "test"
+    other_split = "valid" if home == "test" else "test"
     assert make_split_game(GeneratorConfig.of("simple"), home, 0, lambda *_: game()) == game()
-    with pytest.raises(ConfigurationError, match=rf"{other} 0.*'simple'.*64 seeds"):
-        make_split_game(GeneratorConfig.of("simple"), other, 0, lambda *_: game())
+    with pytest.raises(ConfigurationError, match=rf"{other_split} 0.*'simple'.*64 seeds"):
+        make_split_game(GeneratorConfig.of("simple"), other_split, 0, lambda *_: game())
 
 
 def test_a_long_search_is_told_of(caplog: pytest.LogCaptureFixture) -> None:

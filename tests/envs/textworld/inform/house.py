@@ -103,8 +103,8 @@ class House:
 
     def changed(self, facts: Facts, command: str) -> Facts:
         """Return the facts after a command about a thing."""
-        verb, _, rest = command.partition(" ")
-        names = re.split(r" (?:from|on|into|with) ", rest)
+        verb, _, remainder = command.partition(" ")
+        names = re.split(r" (?:from|on|into|with) ", remainder)
         entity, *holders = (BY_NAME[name] for name in names)
         if verb in STATES:
             return facts - {(state, entity) for state in STATES.values()} | {(STATES[verb], entity)}
@@ -121,7 +121,7 @@ class House:
 
 def move(facts: Facts, entity: str, how: str, where: str) -> Facts:
     """Return the facts with a thing elsewhere."""
-    rest = frozenset(
+    other_facts = frozenset(
         fact for fact in facts if fact[1] != entity or fact[0] not in ("at", "in", "on")
     )
-    return rest | {(how, entity, where)} if how else rest
+    return other_facts | {(how, entity, where)} if how else other_facts

@@ -22,10 +22,10 @@ class TextContext:
 
     def state_of(self, entity: str, state: str) -> bool:
         """Locked things are closed too."""
-        now = self.states.get(entity, "closed")
+        state_now = self.states.get(entity, "closed")
         if state == "closed":
-            return now != "open"
-        return now != "locked" if state == "unlocked" else now == state
+            return state_now != "open"
+        return state_now != "locked" if state == "unlocked" else state_now == state
 
     def contents(self, holder: str) -> list[str]:
         """Return what a thing holds."""
@@ -64,8 +64,8 @@ def holds(condition: str, context: TextContext) -> bool:
     if "something" in condition or "nothing" in condition:
         name = "s_0" if "s_0" in condition else "c_0"
         return bool(context.inside[name]) == ("something" in condition)
-    state, now = condition.split()[-1], context.states["c_0"]
-    return now == state or (state == "closed" and now == "locked")
+    state, entity_state = condition.split()[-1], context.states["c_0"]
+    return entity_state == state or (state == "closed" and entity_state == "locked")
 
 
 @st.composite

@@ -56,8 +56,8 @@ def game() -> dict[str, Any]:
         "KB": {"logic": LOGIC},
         "objective": "You are hungry!",
         "quests": [],
-        "world": [{"name": name, "arguments": [{"name": a, "type": a.split("_")[0]} for a in rest]}
-                  for name, *rest in facts],
+        "world": [{"name": name, "arguments": [{"name": a, "type": a.split("_")[0]} for a in terms]}
+                  for name, *terms in facts],
         "infos": [[entity, {"name": name, "desc": "You see.", "synonyms": None, "definite": None,
                             "indefinite": "some" if name == "water" else None}]
                   for entity, name in NAMES.items()],

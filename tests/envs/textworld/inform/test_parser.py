@@ -136,9 +136,9 @@ def test_whatever_is_typed_is_answered(first: str, second: str) -> None:
     """Any line, and any line after it, leads to a text; no fact changes without its command."""
     house = House()
     for line in (first, second):
-        before, done = house.narrator.view.facts, len(house.commands)
+        facts_before, n_commands = house.narrator.view.facts, len(house.commands)
         assert isinstance(house(line), str)
-        assert house.narrator.view.facts == before or len(house.commands) > done
+        assert house.narrator.view.facts == facts_before or len(house.commands) > n_commands
 
 
 @settings(deadline=None)

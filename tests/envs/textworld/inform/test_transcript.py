@@ -191,12 +191,12 @@ def test_every_answer() -> None:
 @pytest.mark.parametrize("cut", range(0, len(TRANSCRIPT), 7))
 def test_a_snapshot_goes_on_as_before(cut: int) -> None:
     """Everything that answers depend on is in a snapshot: order, questions, ``it`` and turns."""
-    house, other = House(), House()
+    house, other_house = House(), House()
     for command, _ in TRANSCRIPT[:cut]:
         house(command)
-    other.narrator.restore(pickle.loads(pickle.dumps(house.narrator.snapshot())))
+    other_house.narrator.restore(pickle.loads(pickle.dumps(house.narrator.snapshot())))
     for command, answer in TRANSCRIPT[cut:]:
-        assert other(command) == answer
+        assert other_house(command) == answer
 
 
 def test_asides_take_no_turn() -> None:
@@ -228,10 +228,10 @@ def test_what_the_rules_refuse_is_not_told() -> None:
     """A change that the game's own rules do not allow is not narrated as if it had happened."""
     house = House()
     house.do = lambda command: None  # type: ignore[method-assign]
-    before = house.narrator.view.facts
+    facts_before = house.narrator.view.facts
     assert house("take apple") == "You can't do that now."
     assert house("x apple") == "That's a green apple!"
-    assert house.narrator.view.facts == before
+    assert house.narrator.view.facts == facts_before
 
 
 def test_time_can_end_a_game() -> None:

@@ -58,8 +58,8 @@ def test_the_compiler_leaves_nothing_behind(
     else:
         monkeypatch.setenv("HOME", str(tmp_path / home))
     compile_game(make_game(GeneratorConfig.of("w2-o3-q4"), 11), tmp_path / "out" / "one.z8")
-    left = [path.name for path in sorted(tmp_path.rglob("*")) if path.is_file()]
-    assert left == ["one.json", "one.z8"]
+    names_left = [path.name for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+    assert names_left == ["one.json", "one.z8"]
 
 
 def test_what_textworld_does_not_understand_is_a_data_error(tmp_path: Path) -> None:

@@ -78,17 +78,17 @@ def test_the_policy_wins_with_every_command_admissible(
 
 
 def test_asides_change_nothing(opened: Open) -> None:
-    plain, curious = opened(), opened()
-    assert plain.start() == curious.start()
+    plain_house, curious = opened(), opened()
+    assert plain_house.start() == curious.start()
     rng = random.Random(0)
     for _ in range(20):
         description, inventory = curious.description(), curious.inventory()
         assert description.startswith("-= ") and inventory.startswith("You are carrying")
         assert not set("<>[]") & set(description + inventory)
-        command = rng.choice(plain.admissible())
-        assert plain.act(command) == curious.act(command)
-        assert plain.state_text() == curious.state_text()
-        assert plain.admissible() == curious.admissible()
+        command = rng.choice(plain_house.admissible())
+        assert plain_house.act(command) == curious.act(command)
+        assert plain_house.state_text() == curious.state_text()
+        assert plain_house.admissible() == curious.admissible()
         if curious.policy() == ():
             break
     assert curious.act("look").text == curious.description() or curious.policy() == ()
@@ -109,18 +109,21 @@ def test_equal_states_reached_by_other_ways_have_equal_texts(opened: Open) -> No
 
 
 def test_a_snapshot_leads_back_exactly(opened: Open) -> None:
-    session, other = opened(), opened()
+    session, other_session = opened(), opened()
     session.start()
     for command in ("look", "dance", "take nothing", *(session.policy() or ())[:4]):
         session.act(command)
     state = pickle.loads(pickle.dumps(session.snapshot()))
     assert len(pickle.dumps(state)) < 1000
-    other.restore(state)
+    other_session.restore(state)
     for _ in range(3):
-        assert other.state_text() == session.state_text() and other.policy() == session.policy()
-        assert other.description() == session.description()
+        assert (
+            other_session.state_text() == session.state_text()
+            and other_session.policy() == session.policy()
+        )
+        assert other_session.description() == session.description()
         command = (session.policy() or ("look",))[0]
-        assert other.act(command) == session.act(command)
+        assert other_session.act(command) == session.act(command)
 
 
 def test_a_closed_session_says_so(opened: Open) -> None:
@@ -176,12 +179,12 @@ def reach(
 def test_taking_from_a_supporter_in_other_words_is_followed(opened: Open, game_cache: Path) -> None:
     session, (put, *_) = reach(opened, game_cache, "put .* on .*")
     name = put.removeprefix("put ").split(" on ")[0]
-    before = session.state_text()
+    state_text_before = session.state_text()
     for words in ("get", "pick up"):
-        assert session.act(put).valid and session.state_text() != before
+        assert session.act(put).valid and session.state_text() != state_text_before
         turn = session.act(f"{words} {name}")
         assert turn.valid and turn.text.startswith(f"You take the {name} from the ")
-        assert session.state_text() == before
+        assert session.state_text() == state_text_before
 
 
 @pytest.mark.slow

@@ -30,12 +30,12 @@ DAMAGED, HOSTILE = 36, 3
 def damaged(good: bytes, seed: int) -> bytes:
     """Cut, flip, overwrite, blank or replace a story as a bad disk does."""
     rng, data = random.Random(seed), bytearray(good)
-    at = rng.randrange(HEADER, len(good) // 2)
+    place = rng.randrange(HEADER, len(good) // 2)
     kind = seed % 6
     if kind == 0:
         return good[: rng.randrange(len(good))]
     if kind == 1:
-        data[at] ^= 1 << rng.randrange(8)
+        data[place] ^= 1 << rng.randrange(8)
     elif kind == 2:
         for _ in range(rng.randrange(2, 50)):
             data[rng.randrange(HEADER, len(good) // 2)] ^= rng.randrange(1, 256)
@@ -44,7 +44,7 @@ def damaged(good: bytes, seed: int) -> bytes:
     elif kind == 4:
         data[rng.choice((0, 4, 6, 8, 10, 12, 14, 26, 28))] ^= rng.randrange(1, 256)
     else:
-        data[at : at + 5000] = b"\xff" * 5000
+        data[place : place + 5000] = b"\xff" * 5000
     return bytes(data)
 
 
@@ -101,9 +101,11 @@ def test_no_story_ends_the_process(story: Story, tmp_path: Path) -> None:
     log = json.loads(process.stdout.splitlines()[-1])
     assert len(log) == DAMAGED + HOSTILE + 1, "some story ended the process"
     assert log[-1] == "played", "the story after the hostile ones is played"
-    wrong = [number for number in range(DAMAGED) if log[number] != "DataError"]
+    wrong_numbers = [number for number in range(DAMAGED) if log[number] != "DataError"]
     # What stays in the header of a damaged story may be harmless: an address that is not used.
-    assert all(number % 6 == 4 for number in wrong) and len(wrong) < DAMAGED // 12, wrong
+    assert (
+        all(number % 6 == 4 for number in wrong_numbers) and len(wrong_numbers) < DAMAGED // 12
+    ), wrong_numbers
 
 
 def test_a_whole_story_passes(story: Story) -> None:

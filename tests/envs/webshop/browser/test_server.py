@@ -264,8 +264,8 @@ def test_demonstrations_replay_and_can_be_learned_from(
     assert state["record"] == {"file": "demos.jsonl", "written": 0, "waiting": 0, "problem": ""}
     state = buy(served, state)
     assert state["success"] and state["record"]["written"] == 1
-    left = served.act(served.ask("begin", session=state["session"]), "nothing of the kind")
-    restarted = served.ask("begin", session=left["session"], split="test", index=3)
+    answer = served.act(served.ask("begin", session=state["session"]), "nothing of the kind")
+    restarted = served.ask("begin", session=answer["session"], split="test", index=3)
     assert buy(served, restarted)["record"]["written"] == 2, "what is left early is not recorded"
     episodes = list(read_episodes(file))
     assert [episode.policy for episode in episodes] == ["human"] * 2

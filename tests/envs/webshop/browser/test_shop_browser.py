@@ -58,10 +58,10 @@ MARKS = {
 
 def displayed(tab: Page, mode: str) -> str:
     """Return what the page shows of this turn, in the format of the mode."""
-    read = tab.run(READ)
-    assert [text for text in read["stray"] if text.strip()] == []
+    read_text = tab.run(READ)
+    assert [text for text in read_text["stray"] if text.strip()] == []
     page = ""
-    for part in read["found"]:
+    for part in read_text["found"]:
         assert re.fullmatch(MARKS[mode], part["before"]), part
         assert re.fullmatch(MARKS[mode], part["after"]), part
         assert part["drawn"] or not part["text"].strip(), part
@@ -100,9 +100,9 @@ class Person:
 
     def take(self, turn: Callable[[], Any]) -> None:
         """Take a turn, and let the agent take the same."""
-        before = self.tab.run(READY)
+        ready_before = self.tab.run(READY)
         turn()
-        self.tab.wait(f"{READY} !== {json.dumps(before)}")
+        self.tab.wait(f"{READY} !== {json.dumps(ready_before)}")
         action = self.tab.run("state.turns.at(-1).action")
         self.observation, _, _, _, self.info = self.env.step(action)
         self.check()
@@ -142,13 +142,13 @@ class Person:
 
     def choose(self, **options: Any) -> None:
         """Choose a task in the dialog."""
-        before = self.tab.run(READY)
+        ready_before = self.tab.run(READY)
         self.tab.run("document.querySelector('#task-button').click()")
         for name, value in options.items():
             place = f"document.querySelector('#{name.replace('_', '-')}')"
             self.tab.run(f"{place}.value = {json.dumps(value)}")
         self.tab.run("document.querySelector('#task-form').requestSubmit()")
-        self.tab.wait(f"{READY} !== {json.dumps(before)}")
+        self.tab.wait(f"{READY} !== {json.dumps(ready_before)}")
 
 
 def words_of(person: Person) -> str:
@@ -240,12 +240,12 @@ def test_hostile_products_are_inert_and_whole(
     # The pages of results hold all texts, the last product's page, too: two modes leave some out.
     for place in range(0, len(HOSTILE), 1 if mode == "text_rich" else 5):
         person.search("shoes")
-        steps, rest = divmod(place, person.env.session.page_size)
+        steps, row = divmod(place, person.env.session.page_size)
         if place >= person.env.session.total():
             break
         for _ in range(steps):
             person.click("next" if mode == "compact" else "next >")
-        person.open(rest)
+        person.open(row)
         if client.count("#page .option:not([disabled])"):
             person.do("document.querySelector('#page .option:not([disabled])').click()")
         for sub in ("description",) if mode == "compact" else ("description", "features"):
@@ -272,8 +272,8 @@ def test_a_person_buys_with_the_keyboard_and_is_recorded(
     person.take(lambda: client.key("Enter"))
     while not person.info["stop_reason"]:
         action = json.dumps(expert.act(person.observation, person.info))
-        same = f"(e) => e.dataset.action === {action}"
-        client.run(f"[...document.querySelectorAll('#page button')].find({same}).focus()")
+        same_action = f"(e) => e.dataset.action === {action}"
+        client.run(f"[...document.querySelectorAll('#page button')].find({same_action}).focus()")
         person.take(lambda: client.key("Enter"))
     assert "Just what was asked for" in client.text("#end")
     assert client.run("document.activeElement.id") == "end"
@@ -284,9 +284,9 @@ def test_a_person_buys_with_the_keyboard_and_is_recorded(
     assert episode.policy == "human" and episode.success
     assert main(["replay", str(file)]) == 0
     assert "1 equal" in capsys.readouterr().out.replace("\n", " ")
-    before = client.run(READY)
+    ready_before = client.run(READY)
     client.run("document.querySelector('#next-task').click()")
-    client.wait(f"{READY} !== {json.dumps(before)}")
+    client.wait(f"{READY} !== {json.dumps(ready_before)}")
     assert client.run("state.task.index") == 5 and client.run("state.turn") == 0
 
 
@@ -298,11 +298,11 @@ def test_a_second_tab_is_another_visit_and_a_reload_the_same(
     person.search("rug")
     client.visit(served.url, READY)
     assert client.run("state.turn") == 1 and "Results for" in client.text("#where")
-    other = Page(browser)
-    other.visit(served.url, READY)
-    assert other.run("state.turn") == 0 and len(served.visits) == 2
-    assert other.run("state.session") != client.run("state.session")
-    other.close()
+    other_page = Page(browser)
+    other_page.visit(served.url, READY)
+    assert other_page.run("state.turn") == 0 and len(served.visits) == 2
+    assert other_page.run("state.session") != client.run("state.session")
+    other_page.close()
 
 
 def test_what_goes_wrong_is_said(shop: Serve, client: Page) -> None:

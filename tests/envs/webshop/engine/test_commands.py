@@ -121,8 +121,10 @@ def test_official_values_can_be_clicked_in_every_grammar(mode: str, grammar: str
         assert set(item.choosable) == set(item.group_of), "all that is offered can be chosen"
         odd += any(commands.one_line(value) != value for value in item.choosable)
         for name in item.admissible:
-            read = env._read_command(env.language.read(env.language.write(f"click[{name}]")).native)
-            assert read == ("click", name)
+            command = env._read_command(
+                env.language.read(env.language.write(f"click[{name}]")).native
+            )
+            assert command == ("click", name)
     assert odd == 5
 
 
@@ -171,8 +173,8 @@ def test_where_the_original_is_kept_the_reason_stands_in_the_details(
         observation, _, _, _, info = env.step(form.format(action))
         assert observation == page and reason in info["details"]["reason"]
     env.step(form.format("search[shirt]"))
-    wrong = form.format("click[no such thing]")
-    assert "no such thing" in env.step(wrong)[4]["details"]["reason"]
+    wrong_click = form.format("click[no such thing]")
+    assert "no such thing" in env.step(wrong_click)[4]["details"]["reason"]
     assert env.step(form.format("click[next >]"))[4]["details"] == {}
 
 

@@ -39,12 +39,12 @@ def test_the_kind_of_product_is_a_factor(shop: Shop, goal: ShopGoal) -> None:
     parts = match(lamp, goal, shoe.nouns)
     assert parts.category_match and not parts.query_match
     assert parts.r_type == 1.0  # both share the levels Home and Things, and the noun "model"
-    other = replace(goal, product_category="Else", query="else")
-    assert match(lamp, other, ("model", "a", "b")).r_type == 1.0
-    assert match(lamp, other, ("model", *"abcdef")).r_type == 0.5
-    assert match(lamp, other, ("model", *"abcdefghijk")).r_type == 0.1
+    other_goal = replace(goal, product_category="Else", query="else")
+    assert match(lamp, other_goal, ("model", "a", "b")).r_type == 1.0
+    assert match(lamp, other_goal, ("model", *"abcdef")).r_type == 0.5
+    assert match(lamp, other_goal, ("model", *"abcdefghijk")).r_type == 0.1
     assert match(lamp, goal, ("zebra",)).r_type == 0.0  # overrides the category match
-    assert match(lamp, other, ()).title_score == 0.2
+    assert match(lamp, other_goal, ()).title_score == 0.2
 
 
 def test_colour_words_replace_values_but_not_pairs() -> None:

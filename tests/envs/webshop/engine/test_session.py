@@ -107,21 +107,24 @@ def test_any_walk_keeps_the_promises(
             name = names[move % len(names)] if names else ""
             assert shopper.click(name) == (name not in ("search", ""))
         elif move.startswith("!"):
-            before = shopper.state
+            state_before = shopper.state
             possible = move[1:].lower() in names
             assert shopper.click(move[1:].lower()) == (possible and move[1:].lower() != "search")
-            assert possible or shopper.state == before
+            assert possible or shopper.state == state_before
         elif shopper.state.page != "done":
             shopper.search(move)
-        other = session(shop, 0, page_size)
-        other.restore(pickle.loads(pickle.dumps(shopper.snapshot())))
-        assert other.state == shopper.state and other.clickables() == shopper.clickables()
-        assert other.details == shopper.details
+        other_session = session(shop, 0, page_size)
+        other_session.restore(pickle.loads(pickle.dumps(shopper.snapshot())))
+        assert (
+            other_session.state == shopper.state
+            and other_session.clickables() == shopper.clickables()
+        )
+        assert other_session.details == shopper.details
         for page in (pages.text(pages.parts(shopper)), compact.page(shopper)):
             assert isinstance(page, str) and page
         step = expert.step(shopper)
         assert (step is None) == (shopper.state.page == "done")
-    left = expert.step(shopper)
+    command = expert.step(shopper)
     turns = 0
     while (step := expert.step(shopper)) is not None:
         if step.name == "search":
@@ -129,8 +132,8 @@ def test_any_walk_keeps_the_promises(
         else:
             assert shopper.click(step.argument)
         turns += 1
-    assert left is None or (turns == left.turns and shopper.details is not None)
-    if left is not None:
+    assert command is None or (turns == command.turns and shopper.details is not None)
+    if command is not None:
         assert shopper.details is not None and shopper.details.reward == 1.0
 
 

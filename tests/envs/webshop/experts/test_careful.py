@@ -27,13 +27,13 @@ def play(env: TextEnv, index: int) -> tuple[list[str], list[str], dict[str, Any]
     observation, info = env.reset(options={"split": "test", "index": index})
     turns_left = info["oracle_turns"]
     assert turns_left == env.tasks.oracle_turns(env.task)
-    expert, done = env.demonstrator(), False
+    expert, over = env.demonstrator(), False
     actions, observations = [], [observation]
-    while not done:
+    while not over:
         actions.append(expert.act(observation, info))
         observation, _, terminated, truncated, info = env.step(actions[-1])
         observations.append(observation)
-        done = terminated or truncated
+        over = terminated or truncated
         turns_left -= 1
         assert info["oracle_turns"] == turns_left
     return actions, observations, info
@@ -96,18 +96,18 @@ def test_continues_from_a_wrong_page() -> None:
         observation, info = env.reset(options={"split": "test", "index": index})
         for action in ("search[red]", "click[2]", "click[back to search]"):
             observation, _, _, _, info = env.step(action)
-        expert, done = env.demonstrator(), False
-        while not done:
+        expert, over = env.demonstrator(), False
+        while not over:
             observation, _, terminated, truncated, info = env.step(expert.act(observation, info))
-            done = terminated or truncated
+            over = terminated or truncated
         assert info["success"]
 
 
 def test_highlights_make_the_choice_on_the_results_page() -> None:
-    plain, boasting = make(expert="careful"), make(expert="careful", highlights=True)
+    plain_env, boasting = make(expert="careful"), make(expert="careful", highlights=True)
     shorter = 0
     for index in range(60):
-        slow, _, _ = play(plain, index)
+        slow, _, _ = play(plain_env, index)
         fast, observations, info = play(boasting, index)
         assert info["success"]
         assert len(fast) <= len(slow)

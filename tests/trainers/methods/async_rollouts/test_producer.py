@@ -154,8 +154,8 @@ def reference_gradient(model: Any, episodes: Sequence[Any]) -> tuple[list[Any], 
     for number, episode in enumerate(episodes):
         peers = [
             p.episode_return
-            for other, p in enumerate(episodes)
-            if p.group == episode.group and other != number
+            for other_number, p in enumerate(episodes)
+            if p.group == episode.group and other_number != number
         ]
         advantage = episode.episode_return - sum(peers) / len(peers)
         ids: list[int] = []
@@ -204,7 +204,10 @@ def test_the_gradient_has_the_truncated_importance_weights(tmp_path):
         on_rollout=lambda event: snapshots.append((event, weights(trainer.model))),
     )
     trainer.train()
-    truncated, at_version = [], {event.step - 1: before for event, before in snapshots}
+    truncated, at_version = (
+        [],
+        {event.step - 1: weights_before for event, weights_before in snapshots},
+    )
     for (event, before), (_, after) in itertools.pairwise(snapshots):
         for episode in event.trajectories:
             assert_sampled_from(with_weights(at_version[episode.turns[0].version]), episode)

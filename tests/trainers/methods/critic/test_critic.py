@@ -126,11 +126,13 @@ def test_while_it_warms_up_the_policy_stays_as_it_is_bit_by_bit(kind, tmp_path):
     trainer._on_rollout = lambda event: after.append(
         (weights(trainer.model), part(trainer, Critic)._head.bias[0])
     )
-    before = weights(trainer.model)
+    weights_before = weights(trainer.model)
     trainer.train()
-    assert all(same(policy, before) for policy, _ in after[:3]), "as step 3 began it was trained"
+    assert all(same(policy, weights_before) for policy, _ in after[:3]), (
+        "as step 3 began it was trained"
+    )
     assert float(part(trainer, Critic)._head.bias[0].detach()) != 0.0
-    assert not same(weights(trainer.model), before)
+    assert not same(weights(trainer.model), weights_before)
     # The warm-up of the rate begins when the policy does.
     assert log(trainer, "learning_rate")[:2] == [UPDATES["lr"] / 8] * 2
 
@@ -196,9 +198,9 @@ def chain_errors(
 
     def credited(*args: Any) -> Any:
         assigned_credit = credit(*args)
-        batch, read = assigned_credit.batch, signal.places(assigned_credit.batch)
-        left = value_targets(batch, signal.monte_carlo()) - batch.values
-        errors.append(float(np.sqrt((left[read] ** 2).mean())))
+        batch, places = assigned_credit.batch, signal.places(assigned_credit.batch)
+        residual = value_targets(batch, signal.monte_carlo()) - batch.values
+        errors.append(float(np.sqrt((residual[places] ** 2).mean())))
         return assigned_credit
 
     trainer._credit = credited
@@ -235,8 +237,8 @@ def test_the_error_of_a_value_and_its_clip_in_numbers():
     np.testing.assert_allclose(errors.detach(), [0.32, 0.125, 1.445, 0.125], rtol=1e-6)
     errors.sum().backward()
     np.testing.assert_allclose(values.grad, [-0.8, 0.0, -1.7, 0.5], rtol=1e-6)
-    plain = value_errors(values.detach(), columns, None)
-    np.testing.assert_allclose(plain, [0.32, 0.045, 1.445, 0.125], rtol=1e-6)
+    plain_errors = value_errors(values.detach(), columns, None)
+    np.testing.assert_allclose(plain_errors, [0.32, 0.045, 1.445, 0.125], rtol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, ADAPTERS], ids=["all", "adapters"])
@@ -245,16 +247,16 @@ def test_a_critic_never_reaches_what_is_served_or_saved_as_the_policy(kind, opti
     trainer = learner(
         tmp_path / "run", KINDS[kind], args=UPDATES | {"steps": 1, "save_every": 1}, **options
     )
-    plain = make_trainer(tmp_path / "plain", preset="rloo", **options)
+    plain_trainer = make_trainer(tmp_path / "plain", preset="rloo", **options)
     trainer.train()
     trainer.save_model(str(tmp_path / "policy"))
-    plain.save_model(str(tmp_path / "without"))
+    plain_trainer.save_model(str(tmp_path / "without"))
     served, expected = (
         {name: value.shape for name, value in policy_weights(owner.model)}
-        for owner in (trainer, plain)
+        for owner in (trainer, plain_trainer)
     )
     assert served == expected
-    assert len(trainer.model.state_dict()) == len(plain.model.state_dict())
+    assert len(trainer.model.state_dict()) == len(plain_trainer.model.state_dict())
     for folder in (tmp_path / "policy", tmp_path / "run" / "checkpoint-4"):
         for file in (tmp_path / "without").glob("*.safetensors"):
             assert load_file(folder / file.name).keys() == load_file(file).keys()

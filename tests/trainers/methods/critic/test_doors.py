@@ -236,8 +236,8 @@ def test_two_processes_have_the_policy_and_the_critic_of_one(launched, critic, t
     changes = {**QUICK, "preset": "ppo", "rl__learning_rate": 1e-3}
     single, two = tmp_path / "one", tmp_path / "two"
     assert main(toy_runs.arguments(single, *critic, **changes)) == 0
-    [ended] = toy_runs.launch(toy_runs.arguments(two, *critic, **changes), launched)
-    assert ended.returncode == 0, ended.stderr
+    [process] = toy_runs.launch(toy_runs.arguments(two, *critic, **changes), launched)
+    assert process.returncode == 0, process.stderr
     weights = [load_file(path / "checkpoints/trained/model.safetensors") for path in (two, single)]
     assert weights[0].keys() - weights[1].keys() <= {"lm_head.weight"}
     for name, value in weights[1].items():

@@ -112,8 +112,8 @@ def test_monte_carlo_targets_are_the_returns_whatever_is_expected(estimator, bat
     targets = value_targets(batch, signal.monte_carlo())
     to_go = on_tokens(batch, RewardToGo(0.9))
     np.testing.assert_allclose(targets[learnt], to_go[learnt], atol=1e-7)
-    other = replace(batch, values=np.ones(batch.n_tokens))
-    apart = value_targets(batch, signal)[learnt] - value_targets(other, signal)[learnt]
+    other_batch = replace(batch, values=np.ones(batch.n_tokens))
+    apart = value_targets(batch, signal)[learnt] - value_targets(other_batch, signal)[learnt]
     assert np.allclose(apart, 0, atol=1e-7) or lam < 1
 
 

@@ -78,9 +78,9 @@ def test_each_turn_is_sampled_with_the_acting_policys_weights(tmp_path):
     trainer.train()
     assert versions(trainer.snapshots, stale=False) == [{0}, {1}, {2}, {3}, {4}]
     assert versions(trainer.snapshots, stale=True) == [{0}, {0}, {2}, {2}, {4}]
-    at = {event.step - 1: before for event, before in trainer.snapshots}
+    by_version = {event.step - 1: weights_before for event, weights_before in trainer.snapshots}
     for event, _ in trainer.snapshots:
-        assert_each_turn_sampled_from(at, event)
+        assert_each_turn_sampled_from(by_version, event)
     shares = log(trainer, "rollout/stale_turns")
     assert len(shares) == 5 and all(0.25 < share < 0.75 for share in shares)
 
@@ -101,9 +101,9 @@ def agentrl_gradient(model: Any, episodes: Sequence[Any]) -> tuple[list[Any], li
         ids: list[int] = []
         for turn in episode.turns:
             ids += turn.context
-            now = logp(model, ids + turn.ids)[-len(turn.ids) :]
+            logp_now = logp(model, ids + turn.ids)[-len(turn.ids) :]
             ids += turn.ids
-            for new, recorded in zip(now, turn.logprobs, strict=True):
+            for new, recorded in zip(logp_now, turn.logprobs, strict=True):
                 a, ratio = float(tokens[k]), (new - recorded).exp()
                 gain = torch.minimum(ratio * a, ratio.clamp(0.8, 1.2) * a)
                 parts.append(gain if a >= 0 else torch.maximum(gain, torch.tensor(3.0 * a)))
@@ -152,9 +152,9 @@ def test_ahead_of_the_training_the_stale_policy_is_older_still(tmp_path):
     trainer.train()
     assert versions(trainer.snapshots, stale=False) == [{0}, {0}, {1}, {2}, {3}, {4}]
     assert versions(trainer.snapshots, stale=True) == [{0}, {0}, {0}, {2}, {2}, {4}]
-    at = {event.step - 1: before for event, before in trainer.snapshots}
+    by_version = {event.step - 1: weights_before for event, weights_before in trainer.snapshots}
     for event, _ in trainer.snapshots:
-        assert_each_turn_sampled_from(at, event)
+        assert_each_turn_sampled_from(by_version, event)
     assert log(trainer, "sampling/staleness") == [0.0] + [1.0] * 5
     repeated = learner(tmp_path / "again", with_pool(0.5, 2), steps=6, parts=AHEAD)
     repeated.train()

@@ -96,10 +96,10 @@ def test_a_server_that_serves_the_teacher_changes_no_weight_beyond_rounding(
     finally:
         server.stop()
     served_weights, expected = weights(tmp_path / "served"), weights(tmp_path / "here")
-    begun = load_file(student / "checkpoints" / "warm-start" / "model.safetensors")
+    start_weights = load_file(student / "checkpoints" / "warm-start" / "model.safetensors")
     for name, value in expected.items():
         torch.testing.assert_close(served_weights[name], value, rtol=1e-2, atol=1e-3)
-        assert (value - begun[name]).abs().max() > 0.01
+        assert (value - start_weights[name]).abs().max() > 0.01
 
 
 @pytest.mark.parametrize("self_taught", [False, True], ids=["a run", "the policy with a plan"])
@@ -120,13 +120,13 @@ def test_kill_9_changes_nothing(self_taught, student, teacher, tmp_path):
 
 def test_a_teacher_with_other_tokens_is_refused_before_the_run_begins(teacher, tmp_path, capsys):
     """A pretrained policy keeps its tokens; a tiny one is made with those of its teacher."""
-    start, other = teacher / "checkpoints" / "warm-start", tmp_path / "other"
-    shutil.copytree(start, other)
-    names = json.loads((other / "tokenizer.json").read_text())
+    start, other_start = teacher / "checkpoints" / "warm-start", tmp_path / "other"
+    shutil.copytree(start, other_start)
+    names = json.loads((other_start / "tokenizer.json").read_text())
     words = names["model"]["vocab"]
     words["red"], words["blue"] = words["blue"], words["red"]
-    (other / "tokenizer.json").write_text(json.dumps(names))
-    changes = {**of_teacher(other), "model": start, "lora__r": 0, "sft__max_steps": 0}
+    (other_start / "tokenizer.json").write_text(json.dumps(names))
+    changes = {**of_teacher(other_start), "model": start, "lora__r": 0, "sft__max_steps": 0}
     assert main(toy_runs.arguments(tmp_path / "run", **changes)) == 2
     message = " ".join(capsys.readouterr().err.split())
     assert "expected a teacher with the tokenizer of the policy" in message

@@ -86,23 +86,25 @@ def gradient(trainer: Any) -> Any:
 )
 def test_the_gradient_is_that_of_the_loss_written_by_hand(changes, tmp_path):
     """In double precision: L = -1/K sum_k (A_k + w (log pi_T - log pi)) log pi, A_k of rloo."""
-    beside = changes.pop("beside", False)
+    extra_signal = changes.pop("beside", False)
     model, teacher = tiny_policy.model(seed=1), tiny_policy.model(seed=2)
-    begun, taught = exactly(model), exactly(teacher)
+    start_weights, taught = exactly(model), exactly(teacher)
     trainer = student(
-        tmp_path, BESIDE if beside else DISTILL, partial(ModelTeacher, teacher, 16),
+        tmp_path, BESIDE if extra_signal else DISTILL, partial(ModelTeacher, teacher, 16),
         model=model, **changes,
     )  # fmt: skip
     actual = gradient(trainer)
     rows = [row for trajectory in trainer.trajectories for row in to_rows([trajectory])]
     assert (len(rows) > len(trainer.trajectories)) == ("prompt" in changes)
-    logps, _ = forward(begun, rows, TEMPERATURE)
+    logps, _ = forward(start_weights, rows, TEMPERATURE)
     with torch.no_grad():
         teacher_logps, _ = forward(taught, rows, TEMPERATURE)
     gap = teacher_logps - logps.detach()
-    credit = 0.5 * gap + leave_one_out(trainer.trajectories) if beside else gap
+    credit = 0.5 * gap + leave_one_out(trainer.trajectories) if extra_signal else gap
     loss = -(credit * logps).mean()
-    expected = torch.cat([g.flatten() for g in torch.autograd.grad(loss, [*begun.parameters()])])
+    expected = torch.cat(
+        [g.flatten() for g in torch.autograd.grad(loss, [*start_weights.parameters()])]
+    )
     assert float((actual - expected).norm() / expected.norm()) < 1e-5
     assert log(trainer, "distill/reverse_kl") == [pytest.approx(-float(gap.mean()), abs=1e-5)]
 

@@ -102,9 +102,9 @@ def test_a_tokenizer_may_have_more_tokens_and_no_others(caplog):
     check_vocabulary(tokenizer, more, "a larger one")
     with pytest.raises(ConfigurationError, match=r"token '<extra>' has id \d+ and no id there"):
         check_vocabulary(more, tokenizer, "a smaller one")
-    other = tiny_policy.tokenizer(words=("aardvark",))
+    other_tokenizer = tiny_policy.tokenizer(words=("aardvark",))
     with pytest.raises(ConfigurationError, match=r"has id \d+ and id \d+ there; choose a model"):
-        check_vocabulary(tokenizer, other, "another")
+        check_vocabulary(tokenizer, other_tokenizer, "another")
     more.chat_template = tiny_policy.QWEN_LIKE
     check_vocabulary(tokenizer, more, "a larger one")
     assert "the chat template of the teacher a larger one differs" in caplog.text

@@ -127,8 +127,8 @@ def test_what_no_fork_led_to_is_begun_anew_or_left_out():
     assert not any(episode.unplayed for episode in filled)
     fresh = [episode for episode in filled if episode.parent is None]
     assert len(fresh) > 4 and all(episode.turns for episode in filled)
-    left = play(Branching(RandomTurns(0.15), roots=1, refill=False), leaves=6, roots=4)
-    empty = [episode for episode in left if episode.unplayed]
+    value = play(Branching(RandomTurns(0.15), roots=1, refill=False), leaves=6, roots=4)
+    empty = [episode for episode in value if episode.unplayed]
     assert len(empty) == len(fresh) - 4 and not any(episode.turns for episode in empty)
 
 

@@ -31,8 +31,8 @@ def test_a_tree_never_exceeds_its_budget(leaves, copies, nested, rate, seed):
     for turn in range(1, 30):
         live = [
             share
-            for left in live
-            for share in branching.shares(left, turn, 0.0, float(rng.random()))
+            for live_episode in live
+            for share in branching.shares(live_episode, turn, 0.0, float(rng.random()))
         ]
         assert sum(live) == leaves and min(live) >= 1
     if rate == 1.0:

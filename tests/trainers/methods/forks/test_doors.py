@@ -62,9 +62,9 @@ def test_arpo_forks_within_its_budget_and_its_records_replay(soft):
         assert replay(episode).equal
         fork = episode.extra["forked"]
         (parent,) = (
-            other for other in episodes
-            if other.extra.get("number") == fork["from"]
-            and other.options["training_step"] == episode.options["training_step"]
+            other_episode for other_episode in episodes
+            if other_episode.extra.get("number") == fork["from"]
+            and other_episode.options["training_step"] == episode.options["training_step"]
         )  # fmt: skip
         assert parent.turns[: fork["turns"]] == episode.turns[: fork["turns"]]
     records = steps_of(out)
@@ -94,8 +94,8 @@ def test_soft_and_hard_credit_are_one_gradient_before_anything_is_clipped(soft, 
 )
 @pytest.mark.slow
 def test_every_part_of_arpo_changes_the_weights(soft, tmp_path, flags):
-    other = run(tmp_path / "run", "--preset=arpo", *flags, *ROOTS, start=soft[0])
-    assert gap(soft[1], other) > 1e-4
+    other_run = run(tmp_path / "run", "--preset=arpo", *flags, *ROOTS, start=soft[0])
+    assert gap(soft[1], other_run) > 1e-4
 
 
 @pytest.mark.slow
@@ -122,8 +122,8 @@ def test_fork_value_leaves_places_empty_and_trains_each_token_once(soft, tmp_pat
         episode.extra.get("number") for episode in read_episodes(tmp_path / "run/episodes.jsonl")
     ]
     assert len(numbers) < 2 * 2 * 8 and all(record["forks"] <= 1 for record in records)
-    other = run(tmp_path / "other", "--preset=rloo", start=soft[0])
-    assert gap(weights, other) > 1e-4
+    other_run = run(tmp_path / "other", "--preset=rloo", start=soft[0])
+    assert gap(weights, other_run) > 1e-4
 
 
 def test_flags_are_the_parts_that_they_name():
@@ -181,7 +181,7 @@ def test_a_family_that_cannot_fork_is_refused_by_name(preset, tmp_path, capsys):
 def test_two_processes_fork_and_train_as_one(tmp_path, flags):
     single = run(tmp_path / "one", *flags, *ROOTS)
     command = toy_runs.arguments(tmp_path / "two", *flags, *ROOTS, **QUICK)
-    assert [ended.returncode for ended in toy_runs.launch(command)] == [0]
+    assert [process.returncode for process in toy_runs.launch(command)] == [0]
     two = load_file(tmp_path / "two" / "checkpoints" / "trained" / "model.safetensors")
     assert gap(single, two) < 1e-5
     for record, other in zip(steps_of(tmp_path / "one"), steps_of(tmp_path / "two"), strict=True):

@@ -115,8 +115,8 @@ def test_vineppo_by_its_formula():
             assert not t or len(forks) == preset.branching.copies
             return float(np.mean([returns[j] for j in forks])) - pay[:t].sum() if t else np.nan
 
-        (other,) = (value_of(episodes, returns, j) for j in roots if j != i)
-        first = [other] + [value(t) for t in range(1, len(actions) + 1)]
+        (value_number,) = (value_of(episodes, returns, j) for j in roots if j != i)
+        first = [value_number] + [value(t) for t in range(1, len(actions) + 1)]
         expected = [pay[t] + first[t + 1] - first[t] for t in range(len(actions))]
         np.testing.assert_allclose(values[starts[i] : starts[i + 1]], expected, atol=1e-12)
 
@@ -138,9 +138,9 @@ def test_tree_grpo_by_its_formula():
         [[4 * g + episode[0] // 4 for episode in e] for g, e in enumerate(groups)]
     )
     assert (np.unique(trees, return_counts=True)[1] == 4).all()
-    _, same = np.unique(tree_of(batch), return_inverse=True)
+    _, tree_index = np.unique(tree_of(batch), return_inverse=True)
     _, expected = np.unique(trees, return_inverse=True)
-    assert len(set(zip(same.tolist(), expected.tolist(), strict=True))) == 8
+    assert len(set(zip(tree_index.tolist(), expected.tolist(), strict=True))) == 8
     returns = batch.returns
     for i, value in enumerate(advantages[np.cumsum(batch.turn_count) - 1]):
         tree, group = returns[trees == trees[i]], returns[batch.group == batch.group[i]]

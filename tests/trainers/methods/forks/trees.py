@@ -44,8 +44,8 @@ class Process:
         if self.over(history):
             return 0.0
         p = self.chance(history)
-        after = [self.pay[(*history, a)] + self.value((*history, a)) for a in (0, 1)]
-        return (1 - p) * after[0] + p * after[1]
+        returns = [self.pay[(*history, a)] + self.value((*history, a)) for a in (0, 1)]
+        return (1 - p) * returns[0] + p * returns[1]
 
     def reach(self, history: tuple[int, ...]) -> float:
         """The probability of coming to a history."""
@@ -75,15 +75,15 @@ def grow(process: Process, branching: Branching, group_size: int, choose: Choose
     waiting = [(root * leaves, None, (), leaves) for root in range(branching.roots)]
     episodes = []
     while waiting:
-        number, parent, actions, left = waiting.pop(0)
+        number, parent, actions, n_left = waiting.pop(0)
         shared = len(actions)
         while not process.over(actions):
             if len(actions) > shared:
-                shares = branching.shares(left, len(actions), 0.0, 0.0)
-                left, at = shares[0], number + shares[0]
+                shares = branching.shares(n_left, len(actions), 0.0, 0.0)
+                n_left, place = shares[0], number + shares[0]
                 for share in shares[1:]:
-                    waiting.append((at, number, actions, share))
-                    at += share
+                    waiting.append((place, number, actions, share))
+                    place += share
             actions = (*actions, choose(process.chance(actions)))
         episodes.append((number, parent, shared, actions))
     return sorted(episodes)
@@ -133,11 +133,11 @@ def enumerate_outcomes(
 def estimate(process: Process, episodes: list, weights: np.ndarray) -> dict[tuple[int, ...], float]:
     """The gradient that weights of all turns give, by the logit of every history."""
     gradient: dict[tuple[int, ...], float] = {}
-    at = 0
+    start = 0
     for _, _, _, actions in episodes:
         for t, action in enumerate(actions):
             history = actions[:t]
             score = action - process.chance(history)
-            gradient[history] = gradient.get(history, 0.0) + score * weights[at]
-            at += 1
+            gradient[history] = gradient.get(history, 0.0) + score * weights[start]
+            start += 1
     return gradient

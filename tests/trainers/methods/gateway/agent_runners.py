@@ -37,9 +37,9 @@ class RecordingEngine(HFEngine):
         super().submit(requests, sampling)
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
-        ended = super().advance(timeout)
-        self.pairs += [(self.requests[key], out) for key, out in ended]
-        return ended
+        completions = super().advance(timeout)
+        self.pairs += [(self.requests[key], out) for key, out in completions]
+        return completions
 
 
 def toy_env() -> gymnasium.Env[str, str]:

@@ -75,10 +75,12 @@ def test_a_loop_like_ours_gives_the_weights_of_our_own(tmp_path: Path) -> None:
             )
         model = copy.deepcopy(warm)
         trainer = helpers.make_trainer(tmp_path / str(agent), model, args={"steps": 2}, **changes)
-        before = [parameter.detach().clone() for parameter in model.parameters()]
+        weights_before = [parameter.detach().clone() for parameter in model.parameters()]
         trainer.train()
         trainer.runner.envs.close()
-        assert any(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+        assert any(
+            not torch.equal(a, b) for a, b in zip(weights_before, model.parameters(), strict=True)
+        )
         trained.append([parameter.detach().clone() for parameter in model.parameters()])
     for own_weight, through_agent in zip(*trained, strict=True):
         torch.testing.assert_close(own_weight, through_agent, atol=1e-6, rtol=0)
@@ -157,21 +159,26 @@ def test_a_call_may_hold_several_tools_and_a_stream() -> None:
 
 def test_the_responses_api_is_answered_as_chat_completions_are() -> None:
     answers = ["press walrus", "press green", "press gold"]
-    chat_episode, other = (
+    chat_episode, other_episode = (
         play(agent, answers) for agent in (toy_agents.tools, toy_agents.responses)
     )
-    assert other.success and [turn.fresh for turn in other.turns] == [True, False, False]
-    assert [(turn.context, turn.ids, turn.reward) for turn in other.turns] == [
+    assert other_episode.success and [turn.fresh for turn in other_episode.turns] == [
+        True,
+        False,
+        False,
+    ]
+    assert [(turn.context, turn.ids, turn.reward) for turn in other_episode.turns] == [
         (turn.context, turn.ids, turn.reward) for turn in chat_episode.turns
     ]
     refusals: list[Any] = []
 
     def asks(session: Session) -> None:
-        wrong = ({"previous_response_id": "resp_0"}, {"stream": True}, {"input": 5}, {"input": [5]},
-                 {"input": [{"type": "input_image"}]}, {"tools": [{"type": "web_search"}]},
-                 {"background": True}, {"input": []}, {"max_output_tokens": 0},
+        bad_requests = ({"previous_response_id": "resp_0"}, {"stream": True}, {"input": 5},
+                 {"input": [5]}, {"input": [{"type": "input_image"}]},
+                 {"tools": [{"type": "web_search"}]}, {"background": True}, {"input": []},
+                 {"max_output_tokens": 0},
                  {"input": [{"role": "user", "content": [{"type": "input_image"}]}]})  # fmt: skip
-        for fields in wrong:
+        for fields in bad_requests:
             refusals.append(post(session, "/responses", **{"input": "press", **fields}))
         short = post(session, "/responses", input="press", instructions="x", max_output_tokens=1)
         answer = json.loads(short)

@@ -35,13 +35,13 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_plain_loop_trains_the_toy_policy(trained: Path) -> None:
-    before, after = (
+    weights_before, weights_after = (
         load_file(trained / "checkpoints" / name / "model.safetensors")
         for name in ("warm-start", "trained")
     )
     steps = toy_runs.by_phase(trained)["rl"]
     assert any(step["trained_fraction"] > 0 for step in steps)
-    assert any(not before[name].equal(after[name]) for name in before)
+    assert any(not weights_before[name].equal(weights_after[name]) for name in weights_before)
     # What the policy wrote is what was trained: the engine and the trainer agree on every token.
     assert max(step.get("probe_gap", 0.0) for step in steps) < 1e-4
 

@@ -43,8 +43,8 @@ def test_an_agent_of_a_framework_is_trained_as_it_is(
     # Each asked; that it takes turns by its tools the demonstrations have shown.
     assert all(episode.extra["calls"] for episode in episodes)
     if any(step["advantage_std"] > 0 for step in steps):
-        before, after = (
+        weights_before, weights_after = (
             load_file(out / "checkpoints" / checkpoint / "model.safetensors")
             for checkpoint in ("warm-start", "trained")
         )
-        assert any(not before[key].equal(after[key]) for key in before)
+        assert any(not weights_before[key].equal(weights_after[key]) for key in weights_before)

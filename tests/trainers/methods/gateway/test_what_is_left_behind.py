@@ -45,10 +45,10 @@ def test_abandoned_calls_in_the_engine_do_not_affect_others() -> None:
         def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
             waiting = [request for request in self._submitted if request.max_tokens == 1]
             self._submitted = [request for request in self._submitted if request.max_tokens > 1]
-            ended = super().advance(timeout)
+            completions = super().advance(timeout)
             self._submitted += waiting
             time.sleep(0.001)
-            return ended
+            return completions
 
     engine = HoldingEngine(tiny_policy.chat(), lambda prompt: "press blue")
 
@@ -68,9 +68,9 @@ def test_abandoned_calls_in_the_engine_do_not_affect_others() -> None:
 
     with runner(agent, engine=engine, slots=1) as agent_runner:
         for _ in range(2):
-            left, other = agent_runner.run(tiny_policy.tasks(2), horizon=3)
-            assert not left.turns and left.stop_reason == "stopped"
-            assert len(other.turns) == 3 and other.stop_reason == "horizon"
+            trimmed, untouched = agent_runner.run(tiny_policy.tasks(2), horizon=3)
+            assert not trimmed.turns and trimmed.stop_reason == "stopped"
+            assert len(untouched.turns) == 3 and untouched.stop_reason == "horizon"
             assert engine.running == 0
 
 
@@ -110,8 +110,8 @@ def test_an_episode_that_ends_in_a_turn_does_not_block_others(
 
     make = lambda: GuardedEnv(Slow())  # noqa: E731
     with runner(agent, lambda prompt: "press blue", slots=2, make=make) as agent_runner:
-        swollen, other = agent_runner.run(tiny_policy.tasks(2), horizon=3)
-    assert waited == [True] and other.stop_reason == "horizon"
+        swollen, untouched = agent_runner.run(tiny_policy.tasks(2), horizon=3)
+    assert waited == [True] and untouched.stop_reason == "horizon"
     assert "sent more than 4,194,304 bytes" in swollen.error
 
 
@@ -162,10 +162,10 @@ def test_concurrent_requests_of_an_agent_do_not_block_others(
     make = lambda: GuardedEnv(Slow())  # noqa: E731
     with runner(agent, lambda prompt: "press blue", slots=2, make=make) as agent_runner:
         # Turns that wait when the end does may come before it.
-        busy, other = agent_runner.run(tiny_policy.tasks(2), horizon=2 * limit)
+        busy, untouched = agent_runner.run(tiny_policy.tasks(2), horizon=2 * limit)
     assert [status for status, _ in refused] == [403] * (limit - 1)
     assert f"more than {limit} times at once" in busy.error
-    assert len(other.turns) == 1
+    assert len(untouched.turns) == 1
 
 
 @pytest.mark.parametrize("in_reset", [True, False])

@@ -32,13 +32,13 @@ def tasks_of(family: str, first: int) -> Iterator[dict[str, Any]]:
 
 def play(flat: set[str], counts: dict[str, int], limit: int, order: random.Random) -> Refill:
     """Let episodes end in a random order, until nothing is left to be played."""
-    begun = [
+    trajectories = [
         {"task_id": f"{family}{k}", FAMILY: family}
         for family, count in counts.items()
         for k in range(count)
     ]
     refill = Refill(
-        begun,
+        trajectories,
         {family: tasks_of(family, count) for family, count in counts.items()},
         group_size=SIZE,
         limit=limit,
@@ -50,7 +50,7 @@ def play(flat: set[str], counts: dict[str, int], limit: int, order: random.Rando
             group=k, seed=100 + k, family=task[FAMILY], number=SIZE * k + member,
             options={"task_id": task["task_id"], "training_step": 3, "horizon": 5},
         )
-        for k, task in enumerate(begun)
+        for k, task in enumerate(trajectories)
         for member in range(SIZE)
     ]  # fmt: skip
     episodes = []
@@ -82,16 +82,19 @@ def test_the_batch_is_the_first_groups_that_train_in_any_order_of_endings(
         within = [f"{family}{k}" for k in range(most * count)]
         live = [name for name in within if name not in names][:count]
         missing += count - len(live)
-        rest = [name for name in within if name in names][: count - len(live)]
+        others_within = [name for name in within if name in names][: count - len(live)]
         task_ids = [e.options["task_id"] for e in batch if e.family == family]
-        assert sorted(task_ids) == sorted([*live, *rest] * SIZE)
+        assert sorted(task_ids) == sorted([*live, *others_within] * SIZE)
     assert refill.figures["refill/groups_missing"] == missing
     groups_played = refill.figures["refill/groups_played"]
     assert groups_played * SIZE == len(batch) + len(refill.replaced)
     reordered = play(names, group_counts, most, random.Random(7))
-    for expected, other in ((batch, reordered.first_batch), (refill.replaced, reordered.replaced)):
+    for expected, other_batch in (
+        (batch, reordered.first_batch),
+        (refill.replaced, reordered.replaced),
+    ):
         assert [(e.group, e.seed, e.options) for e in expected] == [
-            (e.group, e.seed, e.options) for e in other
+            (e.group, e.seed, e.options) for e in other_batch
         ]
     assert all(e.options["training_step"] == 3 and e.options["horizon"] == 5 for e in batch)
     assert all(e.seed == 100 + e.group for e in batch)
@@ -134,8 +137,8 @@ def tokens(episodes: list[Trajectory]) -> list[Any]:
 @pytest.mark.parametrize(("slots", "backend"), [(3, "sync"), (8, "thread")])
 def test_the_runner_refills_alike_whatever_plays_at_a_time(slots, backend):
     episodes, refill = refilled(8)
-    other, other_refill = refilled(slots, backend)
-    assert len(episodes) == 8 and tokens(episodes) == tokens(other)
+    refilled_batch, other_refill = refilled(slots, backend)
+    assert len(episodes) == 8 and tokens(episodes) == tokens(refilled_batch)
     assert tokens(refill.replaced) == tokens(other_refill.replaced)
 
 

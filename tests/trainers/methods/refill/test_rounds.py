@@ -127,9 +127,9 @@ def test_two_processes_end_up_with_the_groups_of_one():
     assert describe_episodes([*parts[0], *parts[1]]) == describe_episodes(expected)
     assert len(parts[0]) == len(parts[1]) == 3
     assert alone.replaced
-    for other in plans.values():
-        assert describe_episodes(other.replaced) == describe_episodes(alone.replaced)
-        assert other.figures == alone.figures
+    for other_plan in plans.values():
+        assert describe_episodes(other_plan.replaced) == describe_episodes(alone.replaced)
+        assert other_plan.figures == alone.figures
 
 
 def test_each_family_replaces_its_own_groups():
@@ -152,17 +152,17 @@ def test_each_family_replaces_its_own_groups():
 
 def test_learning_meanwhile_does_not_change_the_replacements():
     feed = TrainingTasks(ToyTasks(), "train", 0, True)
-    before = [next(feed.further(1, 3, 5)[""]) for _ in range(1)]
+    tasks_before = [next(feed.further(1, 3, 5)[""]) for _ in range(1)]
     (late,) = feed.further(1, 3, 5).values()
-    feed.learn([Trajectory(task_id=str(before[0]["task_id"]), success=True)])
-    assert next(late) == before[0]
+    feed.learn([Trajectory(task_id=str(tasks_before[0]["task_id"]), success=True)])
+    assert next(late) == tasks_before[0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("staleness", [0, 1])
 def test_a_trainer_replaces_groups_also_ahead_of_the_training(tmp_path, staleness):
     """Twice the same settings give the same weights; without the refill others."""
-    ended = []
+    ended_slots = []
     for name, refill in (("a", 6), ("b", 6), ("c", 0)):
         events: list[Any] = []
         trainer = make_trainer(
@@ -175,15 +175,18 @@ def test_a_trainer_replaces_groups_also_ahead_of_the_training(tmp_path, stalenes
             on_rollout=events.append,
         )
         trainer.train()
-        ended.append(weights(trainer.model))
+        ended_slots.append(weights(trainer.model))
         counts = [len(event.trajectories) for event in events]
         groups_played = [event.metrics.get("refill/groups_played") for event in events]
         if refill:
             assert counts == [4 * count for count in groups_played] and max(counts) > 16
         else:
             assert counts == [16, 16] and groups_played == [None, None]
-    same = [all(map(lambda a, b: bool((a == b).all()), ended[0], other)) for other in ended[1:]]
-    assert same == [True, False]
+    equal = [
+        all(map(lambda a, b: bool((a == b).all()), ended_slots[0], a_copy))
+        for a_copy in ended_slots[1:]
+    ]
+    assert equal == [True, False]
 
 
 def test_a_source_without_further_tasks_is_named(tmp_path):

@@ -79,9 +79,9 @@ def test_a_flag_is_the_part_that_it_names(knob):
 
 def test_it_can_stand_beside_the_rewards_of_any_preset():
     resolved_preset = resolved("--reward-model.weight=0.3", preset="turn-loo").preset
-    beside = replace(STEPS, weight=0.3)
+    extra_signal = replace(STEPS, weight=0.3)
     assert (
-        resolved_preset.terms == (*PRESETS["turn-loo"].terms, beside)
+        resolved_preset.terms == (*PRESETS["turn-loo"].terms, extra_signal)
         and "prm" in resolved_preset.needs
     )
     assert "prm" not in resolved(preset="turn-loo").preset.needs
@@ -203,8 +203,8 @@ def single_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("launched", ["ddp", "fsdp2"])
 def test_two_processes_have_the_policy_and_the_reward_model_of_one(launched, single_run, tmp_path):
     two = tmp_path / "two"
-    [ended] = toy_runs.launch(toy_runs.arguments(two, **SLOWER), launched)
-    assert ended.returncode == 0, ended.stderr
+    [process] = toy_runs.launch(toy_runs.arguments(two, **SLOWER), launched)
+    assert process.returncode == 0, process.stderr
     weights = [
         load_file(path / "checkpoints/trained/model.safetensors") for path in (two, single_run)
     ]

@@ -135,13 +135,13 @@ def test_it_descends_the_preference_loss_of_whole_episodes(changes, tmp_path):
         tmp_path, LEARNS, preset, micro_tokens=60, args=UPDATES | {"steps": 1}, **changes
     )
     reward = part(trainer, RewardModel)
-    begun = exactly(reward.model)
+    start_weights = exactly(reward.model)
     gradients: list[Any] = []
     reward.step = lambda: gradients.extend(p.grad.clone() for p in reward.model.parameters())
     trainer.train()
     sums, returns, groups = [], [], []
     for episode in trainer.trajectories:
-        logps, _ = forward(begun, to_rows([episode]))
+        logps, _ = forward(start_weights, to_rows([episode]))
         # It began as the policy: the difference is 0, and its gradient is that of log pi_phi.
         sums.append(0.05 * (logps - logps.detach()).sum())
         returns.append(episode.episode_return)
@@ -154,7 +154,7 @@ def test_it_descends_the_preference_loss_of_whole_episodes(changes, tmp_path):
     assert len(pairs) > 10
     loss = -sum(logsigmoid(sums[i] - sums[j]) for i, j in pairs) / len(pairs)
     loss.backward()
-    expected = torch.cat([p.grad.flatten() for p in begun.parameters()])
+    expected = torch.cat([p.grad.flatten() for p in start_weights.parameters()])
     gradient = torch.cat([part.flatten() for part in gradients]).double()
     assert float((gradient - expected).norm() / expected.norm()) < 1e-5
     assert log(trainer, "reward_model/reward_loss")[0] == pytest.approx(np.log(2.0))
@@ -186,13 +186,13 @@ def test_how_it_learns_changes_the_weights(change, train_once):
 def test_it_never_reaches_what_is_served_or_saved_as_the_policy(size, tmp_path):
     args, options = UPDATES | {"steps": 1, "save_every": 1}, SIZES[size]
     trainer = learner(tmp_path / "run", args=args, **options)
-    plain = make_trainer(tmp_path / "plain", preset="rloo", **options)
+    plain_trainer = make_trainer(tmp_path / "plain", preset="rloo", **options)
     trainer.train()
     trainer.save_model(str(tmp_path / "policy"))
-    plain.save_model(str(tmp_path / "without"))
+    plain_trainer.save_model(str(tmp_path / "without"))
     served, expected = (
         {name: value.shape for name, value in policy_weights(owner.model)}
-        for owner in (trainer, plain)
+        for owner in (trainer, plain_trainer)
     )
     assert served == expected
     for folder in (tmp_path / "policy", tmp_path / "run" / "checkpoint-2"):
@@ -211,14 +211,14 @@ def test_it_shares_the_base_below_adapters_and_nothing_that_is_trained(tmp_path)
     assert parameters.keys() == its.keys()
     for name, weight in parameters.items():
         assert (its[name] is weight) == (not weight.requires_grad), name
-    before = {name: weight.detach().clone() for name, weight in parameters.items()}
+    weights_before = {name: weight.detach().clone() for name, weight in parameters.items()}
     trainer.train()
     for name, weight in parameters.items():
-        assert weight.requires_grad or torch.equal(weight, before[name])
-    plain = learner(tmp_path)
-    addresses = {weight.data_ptr() for weight in plain.model.parameters()}
+        assert weight.requires_grad or torch.equal(weight, weights_before[name])
+    plain_learner = learner(tmp_path)
+    addresses = {weight.data_ptr() for weight in plain_learner.model.parameters()}
     assert not addresses & {
-        weight.data_ptr() for weight in part(plain, RewardModel).model.parameters()
+        weight.data_ptr() for weight in part(plain_learner, RewardModel).model.parameters()
     }
 
 
@@ -289,5 +289,7 @@ def test_settings_of_a_reward_model_are_of_no_use_elsewhere(tmp_path):
 
 def test_a_term_of_it_can_stand_beside_any_others(train_once):
     turns = get_preset("turn-loo")
-    beside = replace(turns, terms=(*turns.terms, Term(Implicit(), center="group", scale="group")))
-    assert not same(train_once("all", LEARNS, turns), train_once("all", LEARNS, beside))
+    extra_signal = replace(
+        turns, terms=(*turns.terms, Term(Implicit(), center="group", scale="group"))
+    )
+    assert not same(train_once("all", LEARNS, turns), train_once("all", LEARNS, extra_signal))

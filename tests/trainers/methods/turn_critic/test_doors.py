@@ -218,8 +218,8 @@ def test_two_processes_have_the_policy_and_the_critic_of_one(
     """What a launcher changes is the policy's and the same for both, who bring their own data."""
     single, two = preset_runs[preset][0], tmp_path / "two"
     command = toy_runs.arguments(two, *OF_PRESET[preset], **QUICK, preset=preset)
-    [ended] = toy_runs.launch(command, launched)
-    assert ended.returncode == 0, ended.stderr
+    [process] = toy_runs.launch(command, launched)
+    assert process.returncode == 0, process.stderr
     weights = [load_file(path / "checkpoints/trained/model.safetensors") for path in (two, single)]
     for name, value in weights[1].items():
         torch.testing.assert_close(weights[0][name], value, **CLOSE)

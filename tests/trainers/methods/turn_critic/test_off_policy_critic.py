@@ -46,11 +46,11 @@ GAMMA, GOES = 0.9, 0.75
 
 def true_values() -> tuple[np.ndarray, np.ndarray]:
     """Q (3, 2) of going and stopping, and V (3,), of the policy."""
-    q, v, after = np.zeros((3, 2)), np.zeros(3), 1.0
+    q, v, value_after = np.zeros((3, 2)), np.zeros(3), 1.0
     for room in (2, 1, 0):
-        q[room] = after, 0.3
+        q[room] = value_after, 0.3
         v[room] = GOES * q[room, 0] + (1 - GOES) * q[room, 1]
-        after = GAMMA * v[room]
+        value_after = GAMMA * v[room]
     return q, v
 
 
@@ -59,10 +59,10 @@ def walks(count: int, seed: int) -> list[Trajectory]:
     random = np.random.default_rng(seed)
     episodes = []
     for number in range(count):
-        turns, room, ended = [], number % 3, False
-        while not ended:
+        turns, room, over = [], number % 3, False
+        while not over:
             goes = random.random() < 0.5
-            ended = not goes or room == 2
+            over = not goes or room == 2
             paid = 0.3 if not goes else float(room == 2)
             action = [GO if goes else STOP]
             turns.append(SampledTurn([STATES[room]], action, [0.0], fresh=True, reward=paid))
@@ -115,7 +115,7 @@ def test_an_update_minimises_what_it_says_it_does():
         torch.nn.init.normal_(parameter, std=0.3, generator=random)
     walk = next(candidate for candidate in walks(30, 0) if len(candidate.turns) == 3)
     episode = PlayedEpisode.of(walk)
-    turns = [episode.turn(at) for at in range(3)]
+    turns = [episode.turn(number) for number in range(3)]
     policy_actions = [[GO], [STOP], [GO]]
     states = [turn.state for turn in turns]
     next_v = critic._values(states[1:], "v", slow=True)
@@ -130,9 +130,9 @@ def test_an_update_minimises_what_it_says_it_does():
     expected = float(errors.detach()) / 3
     slow = {name: weight.clone() for name, weight in critic._slow.items()}
     assert critic._update(turns, policy_actions, 3) == pytest.approx(expected, rel=1e-5)
-    for name, before in slow.items():
-        now = critic._trained[name].detach()
-        torch.testing.assert_close(critic._slow[name], 0.75 * before + 0.25 * now)
+    for name, expected_weight in slow.items():
+        values = critic._trained[name].detach()
+        torch.testing.assert_close(critic._slow[name], 0.75 * expected_weight + 0.25 * values)
     assert "trunk.norm.weight" in slow and "head.q.0.0.weight" in slow
 
 
@@ -175,8 +175,10 @@ def test_the_worth_of_what_it_foresaw_is_that_of_the_discounted_returns():
             later = episode.rewards[turn:]
             worth.append(sum(GAMMA**ahead * paid for ahead, paid in enumerate(later)))
             predictions.append(float(critic._values([episode.state(turn)], "v").min().detach()))
-    left = np.var(np.array(worth) - np.array(predictions))
-    assert critic._foreseen(episodes) == pytest.approx(1.0 - left / np.var(worth), abs=1e-5) != 0.0
+    residual = np.var(np.array(worth) - np.array(predictions))
+    assert (
+        critic._foreseen(episodes) == pytest.approx(1.0 - residual / np.var(worth), abs=1e-5) != 0.0
+    )
 
 
 # -- in a training ---------------------------------------------------------------------------------
@@ -202,9 +204,9 @@ def archer(folder: Path, **changes: Any) -> Any:
 
 def test_the_policy_stays_as_it_is_while_the_critic_warms_up(tmp_path):
     trainer = archer(tmp_path, parts=turn_critic(updates=2, warmup=2))
-    before = weights(trainer.model)
+    weights_before = weights(trainer.model)
     trainer.train()
-    assert same(weights(trainer.model), before)
+    assert same(weights(trainer.model), weights_before)
     assert part(trainer, OffPolicyCritic)._optimizer.state_dict()["state"][0]["step"] == 4
     assert len(log(trainer, "critic/value_loss")) == 2
 

@@ -125,8 +125,8 @@ def test_an_update_follows_the_gradient_of_the_pairs_by_hand():
         with torch.no_grad():
             for weight, slope in zip(critic._head.parameters(), gradient, strict=True):
                 weight += sign * step * slope * (1.0 if sign > 0 else 2.0)
-        now = critic._scores(texts, 4).numpy()
-        losses.append(bradley_terry(now, pairs, 0.5).loss)
+        values = critic._scores(texts, 4).numpy()
+        losses.append(bradley_terry(values, pairs, 0.5).loss)
     norm = float(sum((part**2).sum() for part in gradient)) ** 0.5
     assert (losses[0] - losses[1]) / 2e-3 == pytest.approx(norm, rel=0.02)
 
@@ -143,9 +143,9 @@ def test_it_learns_to_rank_the_episodes_of_a_task():
 def test_equal_returns_and_lost_episodes_teach_nothing():
     critic, trajectories = make_critic(), episodes(4)
     equal = [replace(trajectory, group=number) for number, trajectory in enumerate(trajectories)]
-    before = weights(critic._head)
+    weights_before = weights(critic._head)
     assert critic._learn(equal) == {"critic/pairs": 0.0}
-    assert same(weights(critic._head), before)
+    assert same(weights(critic._head), weights_before)
 
 
 def test_the_critic_reads_the_plan_and_the_policy_does_not():
@@ -162,8 +162,8 @@ def test_the_critic_reads_the_plan_and_the_policy_does_not():
     assert row.ids[PLAN_TOKENS:] == without.ids and not any(row.mask[:PLAN_TOKENS])
     judged = critic.study(1, 0, trajectories, range(8), act)
     gold = critic._tokenizer.encode("gold", add_special_tokens=False)
-    read = [turn.context for trajectory in judged.trajectories for turn in trajectory.turns]
-    assert all(ids.count(gold[0]) <= 5 for ids in read)
+    contexts = [turn.context for trajectory in judged.trajectories for turn in trajectory.turns]
+    assert all(ids.count(gold[0]) <= 5 for ids in contexts)
 
 
 def test_what_it_says_depends_on_the_plan():
@@ -182,11 +182,11 @@ def test_what_it_says_depends_on_the_plan():
 def test_pairs_are_of_one_from_the_better_half_and_one_from_the_other():
     critic = make_critic(updates=4, candidates=6, pairs=3)
     judged = critic.study(1, 0, episodes(8), range(12), act)
-    pairs = [judged.trajectories[at : at + 2] for at in range(0, 12, 2)]
+    pairs = [judged.trajectories[start : start + 2] for start in range(0, 12, 2)]
     assert [pair[0].group for pair in pairs] == list(range(6)) == [p[1].group for p in pairs]
-    for better, other in pairs:
-        assert better.turns[0].context == other.turns[0].context
-        assert better.episode_return >= other.episode_return
+    for better, worse in pairs:
+        assert better.turns[0].context == worse.turns[0].context
+        assert better.episode_return >= worse.episode_return
     # Three pairs share a state, whichever process has them.
     assert pairs[0][0].turns[0].context == pairs[2][0].turns[0].context
     twin = make_critic(updates=4, candidates=6, pairs=3)
@@ -197,7 +197,7 @@ def test_pairs_are_of_one_from_the_better_half_and_one_from_the_other():
     assert [trajectory.episode_return for trajectory in part] == pytest.approx(
         [trajectory.episode_return for trajectory in judged.trajectories[4:]], abs=1e-6
     )
-    drawn = {_drawn_pair(np.array([3.0, 1.0, 2.0, 0.0]), Stream("p", at)) for at in range(60)}
+    drawn = {_drawn_pair(np.array([3.0, 1.0, 2.0, 0.0]), Stream("p", key)) for key in range(60)}
     assert drawn == {(0, 1), (0, 3), (2, 1), (2, 3)}
 
 

@@ -47,8 +47,8 @@ def test_real_episodes_are_taken_down_as_the_policy_read_them(layout) -> None:
     for trajectory in encode(episodes, tiny_policy.chat(), Prompt(layout)):
         played_episode = PlayedEpisode.of(trajectory)
         assert played_episode.rows == [row.ids for row in to_rows([trajectory])]
-        for at, turn in enumerate(trajectory.turns):
-            replayed = played_episode.turn(at)
+        for number, turn in enumerate(trajectory.turns):
+            replayed = played_episode.turn(number)
             assert (replayed.action, replayed.reward) == (turn.ids, turn.reward)
             assert replayed.state[len(replayed.state) - len(turn.context) :] == turn.context
             assert not turn.fresh or replayed.state == turn.context

@@ -124,8 +124,8 @@ class StandIn:
             "finish_reason": "length",
         }
         if payload["logprobs"]:
-            most = payload["logprobs"]
-            logprobs = {f"token_id:{i}": math.log(0.5 / most) for i in range(most)}
+            n_logprobs = payload["logprobs"]
+            logprobs = {f"token_id:{i}": math.log(0.5 / n_logprobs) for i in range(n_logprobs)}
             choice["logprobs"]["top_logprobs"] = [logprobs] * count
         return 200, {"choices": [choice]}
 

@@ -59,11 +59,11 @@ def test_log_probs_equal_a_training_forward_after_several_turns(slots, temperatu
 def test_entropies_are_those_of_the_sampling_distribution(how):
     model = tiny_policy.model()
     sampling = replace(how, max_tokens=5, stop_ids=(1,))
-    plain = generate(HFEngine(model), PROMPTS, sampling)
+    plain_completions = generate(HFEngine(model), PROMPTS, sampling)
     for prompt, out, bare in zip(
         PROMPTS,
         generate(HFEngine(model), PROMPTS, replace(sampling, entropies=True)),
-        plain,
+        plain_completions,
         strict=True,
     ):
         assert (bare.ids, bare.logprobs, bare.entropies) == (out.ids, out.logprobs, [])
@@ -93,10 +93,10 @@ def test_a_rollout_is_the_same_to_the_bit_whatever_was_played_before():
     model, chat = tiny_policy.model(), tiny_policy.chat()
     budget = TokenBudget(turn_tokens=5, episode_tokens=150, context=200)
     samples = []
-    for before in (0, 2):
+    for n_before in (0, 2):
         runner = RolloutRunner(tiny_policy.envs(6), chat, HFEngine(model, chat.pad_id), budget)
-        for other in range(before):
-            runner.run(tiny_policy.tasks(7), horizon=5, seed=90 + other)
+        for other_number in range(n_before):
+            runner.run(tiny_policy.tasks(7), horizon=5, seed=90 + other_number)
         episodes = runner.run(tiny_policy.tasks(5), horizon=5, group_size=3, seed=1)
         samples.append([(turn.ids, turn.logprobs) for e in episodes for turn in e.turns])
     assert samples[0] == samples[1]
@@ -138,12 +138,12 @@ def test_a_conversation_feeds_only_what_is_new():
     longer = {k: PROMPTS[k] + first[k].ids + [5, 9] for k in (2, 0)}
     longer[1] = [4, 4, 4]
     engine.submit([Request(k, p, 6, 7 + k) for k, p in longer.items()], SAMPLING)
-    ended = finish(engine)
+    completions = finish(engine)
     # The last sampled token of two rows, and two new ones; a prompt that begins as the last did.
     assert fed[0] == (2 * 3 + 2, 3)
     for key, prompt in longer.items():
-        want = torch.tensor(ended[key].logprobs)
-        assert torch.allclose(scored(model, prompt, ended[key]), want, atol=1e-5)
+        want = torch.tensor(completions[key].logprobs)
+        assert torch.allclose(scored(model, prompt, completions[key]), want, atol=1e-5)
 
 
 def sliding():
@@ -192,17 +192,17 @@ def test_prompts_are_not_padded(make, packed):
         with_kwargs=True,
     )
     for turn in range(3):
-        before = [len(prompt) for prompt in prompts.values()]
+        lengths_before = [len(prompt) for prompt in prompts.values()]
         fed.clear()
         engine.submit([Request(k, p, 2, k + turn) for k, p in prompts.items()], Sampling())
-        ended, count = finish(engine), len(prompts)
-        expected = sum(before) if not turn else sum(1 + size for size in reversed(sizes))
-        assert fed == ([expected, count] if packed else [max(before) * count, count])
+        completions, count = finish(engine), len(prompts)
+        expected = sum(lengths_before) if not turn else sum(1 + size for size in reversed(sizes))
+        assert fed == ([expected, count] if packed else [max(lengths_before) * count, count])
         for key, prompt in prompts.items():
-            want = torch.tensor(ended[key].logprobs)
-            assert torch.allclose(scored(model, prompt, ended[key]), want, atol=1e-5)
+            want = torch.tensor(completions[key].logprobs)
+            assert torch.allclose(scored(model, prompt, completions[key]), want, atol=1e-5)
             size = sizes[-1 - key]
-            prompts[key] = [*prompt, *ended[key].ids, *rng.integers(4, 20, size).tolist()]
+            prompts[key] = [*prompt, *completions[key].ids, *rng.integers(4, 20, size).tolist()]
 
 
 def test_members_of_a_group_share_the_forward_of_their_prompt():
@@ -212,13 +212,15 @@ def test_members_of_a_group_share_the_forward_of_their_prompt():
     requests = [Request(k, prompts[k % 2], 4, k) for k in range(8)]
     fed = watched(engine)
     engine.submit(requests, Sampling())
-    ended = finish(engine)
+    completions = finish(engine)
     assert fed == [(70, 2), (8, 8), (8, 8), (8, 8)]
     for request in requests:
-        want = torch.tensor(ended[request.key].logprobs)
-        assert torch.allclose(scored(model, request.prompt, ended[request.key]), want, atol=1e-5)
+        want = torch.tensor(completions[request.key].logprobs)
+        assert torch.allclose(
+            scored(model, request.prompt, completions[request.key]), want, atol=1e-5
+        )
         assert (
-            ended[request.key].ids
+            completions[request.key].ids
             == generate(
                 HFEngine(model), [request.prompt], Sampling(max_tokens=4), seeds=[request.seed]
             )[0].ids
@@ -232,8 +234,8 @@ def test_guesses_change_no_token(sampling):
     with torch.no_grad():  # So that what comes next depends on the last token, above all.
         for name, weight in model.named_parameters():
             weight.mul_(0.1 if "o_proj" in name or "down_proj" in name else 1.0)
-    for most in (0, 1, 3):
-        engine = HFEngine(model, drafts=most)
+    for n_logprobs in (0, 1, 3):
+        engine = HFEngine(model, drafts=n_logprobs)
         fed = watched(engine)
         turns = []
         prompts = PROMPTS * 3
@@ -243,10 +245,10 @@ def test_guesses_change_no_token(sampling):
             prompts = [p + c.ids + [6] for p, c in zip(prompts, turns[-1], strict=True)]
         completions.append([completion for turn in turns for completion in turn])
         calls.append(sum(rows for _, rows in fed))
-    for other in completions[1:]:
-        for plain, guessed in zip(completions[0], other, strict=True):
-            assert (plain.ids, plain.stopped) == (guessed.ids, guessed.stopped)
-            assert plain.logprobs == pytest.approx(guessed.logprobs, abs=1e-5)
+    for other_completion in completions[1:]:
+        for plain_token, guessed in zip(completions[0], other_completion, strict=True):
+            assert (plain_token.ids, plain_token.stopped) == (guessed.ids, guessed.stopped)
+            assert plain_token.logprobs == pytest.approx(guessed.logprobs, abs=1e-5)
     assert calls[2] < calls[1] < 0.9 * calls[0]
 
 
@@ -273,7 +275,7 @@ def test_rows_join_and_leave_a_running_batch():
     prompts = {k: [4 + k, *range(7, 9 + k)] for k in range(8)}
     engine.submit([Request(k, prompts[k], 30 if k < 2 else 3, k) for k in range(8)], never)
     fed = watched(engine)
-    ended = {}
+    completions = {}
     while engine.running:
         for key, completion in engine.advance():
             want = torch.tensor(completion.logprobs)
@@ -281,8 +283,8 @@ def test_rows_join_and_leave_a_running_batch():
             if key >= 2 and len(prompts[key]) < 30:
                 prompts[key] = prompts[key] + completion.ids + [5, 6]
                 engine.submit([Request(key, prompts[key], 3, 90 + key)], never)
-            ended[key] = completion
-    assert len(ended[0].ids) == len(ended[1].ids) == 30
+            completions[key] = completion
+    assert len(completions[0].ids) == len(completions[1].ids) == 30
     assert max(rows for _, rows in fed) == 8
     assert min(rows for _, rows in fed) == 2  # the rows that waited were taken out meanwhile
 
@@ -297,12 +299,12 @@ def test_tokens_do_not_depend_on_what_else_is_in_flight():
         requests = [Request(k, p, 4 + k % 9, 1000 + k) for k, p in enumerate(prompts)]
         runs, mixed = [], rng.permutation(40)
         for size, order in ((40, range(40)), (7, range(40)), (7, mixed), (1, range(40))):
-            engine, queue, ended = HFEngine(model), [requests[k] for k in order], {}
+            engine, queue, completions = HFEngine(model), [requests[k] for k in order], {}
             while queue or engine.running:
                 while queue and engine.running < size:
                     engine.submit([queue.pop(0)], sampling)
-                ended.update(engine.advance())
-            runs.append([ended[k].ids for k in range(40)])
+                completions.update(engine.advance())
+            runs.append([completions[k].ids for k in range(40)])
         assert runs[0] == runs[1] == runs[2] == runs[3]
 
 
@@ -330,11 +332,11 @@ def test_samplings_do_not_mix_and_weights_wait():
         engine.sync(iter(()), 1)
     with pytest.raises(NotSupported, match="2 requests"):
         generate(engine, PROMPTS, SAMPLING)
-    ended = finish(engine)
+    completions = finish(engine)
     assert model.training
     fresh = HFEngine(model)
-    assert ended[0].ids == generate(fresh, PROMPTS[:1], SAMPLING)[0].ids
-    assert ended[1].ids == generate(fresh, PROMPTS[1:2], greedy)[0].ids
+    assert completions[0].ids == generate(fresh, PROMPTS[:1], SAMPLING)[0].ids
+    assert completions[1].ids == generate(fresh, PROMPTS[1:2], greedy)[0].ids
     engine.submit([Request(0, PROMPTS[0], 6, 0)], SAMPLING)
     engine.abort()
     assert engine.running == 0 and engine.advance() == [] and model.training
@@ -346,8 +348,8 @@ def test_sampling_is_seeded_limited_and_stops():
     state = torch.get_rng_state()
     first, second = generate(engine, PROMPTS, SAMPLING), generate(engine, PROMPTS, SAMPLING)
     assert [c.ids for c in first] == [c.ids for c in second]
-    other = generate(engine, PROMPTS, SAMPLING, seeds=[3, 4, 5])
-    assert [c.ids for c in first] != [c.ids for c in other]
+    other_completions = generate(engine, PROMPTS, SAMPLING, seeds=[3, 4, 5])
+    assert [c.ids for c in first] != [c.ids for c in other_completions]
     assert torch.equal(state, torch.get_rng_state())
     stops = replace(SAMPLING, stop_ids=tuple(range(10)), max_tokens=20)
     for completion in generate(engine, PROMPTS * 5, stops):
@@ -367,9 +369,9 @@ def test_nucleus_and_temperature():
     logits = torch.tensor([[3.0, 2.0, 1.0, -5.0]])
     half = distribution(logits, Sampling(top_p=0.5)).exp()
     assert half.tolist() == [[1.0, 0.0, 0.0, 0.0]]
-    most = distribution(logits, Sampling(top_p=0.9)).exp()
-    assert most[0, 2:].tolist() == [0.0, 0.0]
-    assert most.sum().item() == pytest.approx(1.0)
+    probabilities = distribution(logits, Sampling(top_p=0.9)).exp()
+    assert probabilities[0, 2:].tolist() == [0.0, 0.0]
+    assert probabilities.sum().item() == pytest.approx(1.0)
     hot = distribution(logits, Sampling(temperature=2.0))
     assert torch.allclose(hot, torch.log_softmax(logits / 2, -1))
     two = distribution(logits, Sampling(temperature=2.0, top_k=2)).exp()

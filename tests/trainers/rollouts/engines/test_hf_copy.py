@@ -39,9 +39,9 @@ def sampled(engine: Any) -> list[Completion]:
 
 def same(completions: list[Completion], expected: list[Completion]) -> bool:
     return all(
-        completion.ids == other.ids
-        and completion.logprobs == pytest.approx(other.logprobs, abs=FP32_TOLERANCE)
-        for completion, other in zip(completions, expected, strict=True)
+        completion.ids == expected_completion.ids
+        and completion.logprobs == pytest.approx(expected_completion.logprobs, abs=FP32_TOLERANCE)
+        for completion, expected_completion in zip(completions, expected, strict=True)
     )
 
 
@@ -49,16 +49,16 @@ def same(completions: list[Completion], expected: list[Completion]) -> bool:
 def test_it_samples_what_the_model_itself_would_once_it_is_synchronised(change):
     model = change(tiny_policy.model())
     engine = HFCopyEngine(model)
-    before = sampled(HFEngine(model))
-    assert same(sampled(engine), before)
+    sampled_before = sampled(HFEngine(model))
+    assert same(sampled(engine), sampled_before)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(1.5)
-    assert same(sampled(engine), before), "the weights are its own"
+    assert same(sampled(engine), sampled_before), "the weights are its own"
     engine.sync(policy_weights(model), 3)
-    after = sampled(HFEngine(model))
-    assert same(sampled(engine), after)
-    assert not same(after, before)
+    sampled_after = sampled(HFEngine(model))
+    assert same(sampled(engine), sampled_after)
+    assert not same(sampled_after, sampled_before)
     assert (engine.version, engine.exact) == (3, True)
 
 

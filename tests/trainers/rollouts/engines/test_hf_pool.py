@@ -100,10 +100,10 @@ def test_log_probabilities_are_those_of_the_acting_policy(kind, make):
 @pytest.mark.parametrize("kind", ENGINES)
 def test_without_stale_turns_it_is_the_plain_engine_to_the_bit(kind, make):
     engine, model, _ = two_policies(kind, make)
-    plain = ENGINES[kind](model)
-    plain.sync(policy_weights(model), 7)
-    assert play(engine, None) == play(plain, None)
-    assert engine.exact == plain.exact
+    forward = ENGINES[kind](model)
+    forward.sync(policy_weights(model), 7)
+    assert play(engine, None) == play(forward, None)
+    assert engine.exact == forward.exact
 
 
 @pytest.mark.slow
@@ -111,9 +111,9 @@ def test_without_stale_turns_it_is_the_plain_engine_to_the_bit(kind, make):
 @pytest.mark.parametrize("kind", ENGINES)
 def test_with_a_share_of_all_it_is_the_past_policy(kind, make):
     engine, _, past = two_policies(kind, make)
-    plain = ENGINES[kind](past)
-    plain.sync(policy_weights(past), 3)
-    pooled, reference = play(engine, PolicyPool(1.0)), play(plain, None)
+    forward = ENGINES[kind](past)
+    forward.sync(policy_weights(past), 3)
+    pooled, reference = play(engine, PolicyPool(1.0)), play(forward, None)
     assert [t.ids for e in pooled for t in e.turns] == [t.ids for e in reference for t in e.turns]
     assert [t.logprobs for e in pooled for t in e.turns] == [
         pytest.approx(t.logprobs, abs=1e-5) for e in reference for t in e.turns
@@ -123,14 +123,16 @@ def test_with_a_share_of_all_it_is_the_past_policy(kind, make):
 def test_the_policy_of_a_turn_does_not_depend_on_other_episodes():
     engine, _, _ = two_policies(HFPoolEngine, tiny_policy.model)
     narrow, wide = (play(engine, HALF, slots) for slots in (2, 15))
-    for episode, other in zip(narrow, wide, strict=True):
-        assert [(t.stale, t.ids) for t in episode.turns] == [(t.stale, t.ids) for t in other.turns]
+    for episode, wide_episode in zip(narrow, wide, strict=True):
+        assert [(t.stale, t.ids) for t in episode.turns] == [
+            (t.stale, t.ids) for t in wide_episode.turns
+        ]
 
 
 @pytest.mark.parametrize("kind", ENGINES)
 def test_the_model_is_given_back_as_it_was(kind):
     engine, model, _ = two_policies(kind, tiny_policy.model)
-    before = [(weight.data_ptr(), weight.clone()) for weight in model.parameters()]
+    weights_before = [(weight.data_ptr(), weight.clone()) for weight in model.parameters()]
     model.train()
     requests = [Request(0, [4, 7], 6, 0), Request(1, [4, 8], 2, 1, stale=True)]
     engine.submit(requests, Sampling(max_tokens=6))
@@ -140,7 +142,7 @@ def test_the_model_is_given_back_as_it_was(kind):
         engine.advance()
     # Whichever ends first, the other still generates: only then it is in training again.
     assert not any(modes[1:]) and model.training
-    for (place, values), weight in zip(before, model.parameters(), strict=True):
+    for (place, values), weight in zip(weights_before, model.parameters(), strict=True):
         assert weight.data_ptr() == place and torch.equal(weight, values)
     engine.submit(requests, SAMPLING)
     engine.abort()
@@ -157,13 +159,13 @@ def test_what_trains_later_does_not_change_the_stale_policy():
 
 def test_an_error_leaves_the_policy_with_its_own_weights(monkeypatch):
     engine, model, _ = two_policies(HFPoolEngine, tiny_policy.model)
-    before = [weight.clone() for weight in model.parameters()]
+    weights_before = [weight.clone() for weight in model.parameters()]
     monkeypatch.setattr("trainers.rollouts.engines.hf.draw", lambda *_: 1 / 0)
     engine.submit([Request(0, [4, 7], 6, 0, stale=True)], SAMPLING)
     with pytest.raises(ZeroDivisionError):
         engine.advance()
     assert engine.running == 0
-    assert all(map(torch.equal, model.parameters(), before))
+    assert all(map(torch.equal, model.parameters(), weights_before))
 
 
 def test_weights_of_another_policy_are_refused():

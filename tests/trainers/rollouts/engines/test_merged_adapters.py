@@ -30,19 +30,19 @@ def adapter_products(model: Any) -> list[int]:
 @pytest.mark.parametrize("options", [{}, {"use_dora": True}, {"use_rslora": True}])
 def test_an_engine_merges_and_samples_from_the_same_policy(options: dict[str, Any]) -> None:
     model = add_lora(make_model(), **options)
-    before = copied(model)
+    weights_before = copied(model)
     engine = HFEngine(model)  # It tries the model once, as it is.
     calls = adapter_products(model)
     merged = generate(engine, PROMPTS, SAMPLING)
     assert not calls
-    plain = generate(HFEngine(model, merge=False), PROMPTS, SAMPLING)
+    plain_completions = generate(HFEngine(model, merge=False), PROMPTS, SAMPLING)
     assert calls
-    assert [out.ids for out in merged] == [out.ids for out in plain]
-    for completion, other in zip(merged, plain, strict=True):
-        assert completion.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+    assert [out.ids for out in merged] == [out.ids for out in plain_completions]
+    for completion, expected_completion in zip(merged, plain_completions, strict=True):
+        assert completion.logprobs == pytest.approx(expected_completion.logprobs, abs=1e-4)
     probe_parity(HFEngine(model), model, PROMPTS, SAMPLING)
-    after = model.state_dict()
-    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
+    weights_after = model.state_dict()
+    assert all(torch.equal(weights_after[name], tensor) for name, tensor in weights_before.items())
 
 
 def test_between_two_forwards_the_model_is_the_one_that_trains() -> None:
@@ -81,11 +81,11 @@ def test_resting_frees_the_merged_weights() -> None:
 
 def test_an_error_leaves_the_base_in_its_place() -> None:
     model = add_lora(make_model())
-    before = copied(model)
+    weights_before = copied(model)
     with pytest.raises(ZeroDivisionError), MergedAdapters(model).in_use():
         raise ZeroDivisionError
-    after = model.state_dict()
-    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
+    weights_after = model.state_dict()
+    assert all(torch.equal(weights_after[name], tensor) for name, tensor in weights_before.items())
     assert not any(layer.merged for layer in mergeable_layers(model))
 
 

@@ -32,7 +32,7 @@ def test_plain_model_streams_its_parameters(tied: bool) -> None:
 )
 def test_merged_stream_is_the_adapted_policy(tied: bool, options: dict[str, Any]) -> None:
     model = add_lora(make_model(tied=tied), **options)
-    before = copied(model)
+    weights_before = copied(model)
     streamed = {name: tensor.clone() for name, tensor in policy_weights(model)}
 
     fresh = make_model(tied=tied, seed=9)
@@ -41,20 +41,20 @@ def test_merged_stream_is_the_adapted_policy(tied: bool, options: dict[str, Any]
     torch.testing.assert_close(logits(fresh), logits(model), atol=1e-4, rtol=1e-4)
     assert not torch.allclose(logits(fresh), logits(make_model(tied=tied)), atol=1e-2)
 
-    after = model.state_dict()
-    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
+    weights_after = model.state_dict()
+    assert all(torch.equal(weights_after[name], tensor) for name, tensor in weights_before.items())
 
 
 def test_stream_may_be_abandoned_at_any_point() -> None:
     model = add_lora(make_model())
-    before = copied(model)
+    weights_before = copied(model)
     total = len(list(policy_weights(model)))
     for stop in range(1, total):
         stream = policy_weights(model)
         for _ in range(stop):
             next(stream)
         stream.close()
-    assert all(torch.equal(model.state_dict()[name], t) for name, t in before.items())
+    assert all(torch.equal(model.state_dict()[name], t) for name, t in weights_before.items())
     assert len(list(policy_weights(model))) == total
 
 
@@ -73,18 +73,18 @@ def test_fully_trained_modules_come_with_their_new_values() -> None:
     with torch.no_grad():
         model.get_output_embeddings().weight.add_(1.0)
     streamed = dict(policy_weights(model))
-    plain = dict(make_model(tied=False).named_parameters())
-    assert torch.equal(streamed["lm_head.weight"], plain["lm_head.weight"] + 1.0)
+    untied = dict(make_model(tied=False).named_parameters())
+    assert torch.equal(streamed["lm_head.weight"], untied["lm_head.weight"] + 1.0)
 
 
 def test_weights_that_are_not_finite_stop_the_sync_and_stay() -> None:
     model = add_lora(make_model())
     with torch.no_grad():
         next(p for n, p in model.named_parameters() if "lora_B" in n).fill_(torch.nan)
-    before = copied(model)
+    copied_before = copied(model)
     with pytest.raises(ValueError, match="NaN"):
         list(policy_weights(model))
-    for name, tensor in before.items():
+    for name, tensor in copied_before.items():
         torch.testing.assert_close(model.state_dict()[name], tensor, equal_nan=True, rtol=0, atol=0)
 
 

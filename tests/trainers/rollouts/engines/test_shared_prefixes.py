@@ -29,8 +29,8 @@ def test_the_length_that_two_texts_share(
     begin: list[int], first: list[int], second: list[int]
 ) -> None:
     first, second = begin + first, begin + second
-    same = [a == b for a, b in zip(first, second, strict=False)]
-    assert shared_length(first, second) == [*same, False].index(False)
+    equal_tokens = [a == b for a, b in zip(first, second, strict=False)]
+    assert shared_length(first, second) == [*equal_tokens, False].index(False)
 
 
 def test_a_tree_is_found_branch_by_branch() -> None:
@@ -42,7 +42,7 @@ def test_a_tree_is_found_branch_by_branch() -> None:
     lengths = [100, 100, 100, 100, 0, 100, 100]
     [second] = shared_prefixes(texts, lengths)
     assert (sorted(second.prompts), second.length) == ([0, 3, 6], 251)
-    lengths = [251 if at in (0, 3, 6) else size for at, size in enumerate(lengths)]
+    lengths = [251 if number in (0, 3, 6) else size for number, size in enumerate(lengths)]
     assert shared_prefixes(texts, lengths) == []
 
 
@@ -72,9 +72,9 @@ def test_a_system_prompt_is_computed_once_for_all_tasks(slots: int) -> None:
     batch = [Request(k, tasks[k // 2], 3, k) for k in range(8)]  # two members a task
     fed = watched(engine)
     engine.submit(batch, Sampling())
-    ended = finish(engine)
+    completions = finish(engine)
     assert fed == [(100, 1), (4 * 11, 4), (8, 8), (8, 8)]
-    check(model, batch, ended)
+    check(model, batch, completions)
     # Later tasks begin with what is kept, members of an earlier group with all but one token.
     fed.clear()
     later = requests([*prompts(2, SYSTEM[:90]), tasks[1]], first=20)
@@ -99,8 +99,8 @@ def test_a_place_that_is_used_anew_is_no_source() -> None:
     """The rows of ended conversations are others' now, while their old texts are still known."""
     model = grouped()
     engine = HFEngine(model, drafts=0)
-    other = [3, *RULES]
-    for first, second in ((SYSTEM, other), (other, SYSTEM), (SYSTEM, other)):
+    other_ids = [3, *RULES]
+    for first, second in ((SYSTEM, other_ids), (other_ids, SYSTEM), (SYSTEM, other_ids)):
         batch = requests([*prompts(2, first), *prompts(2, second)])
         batch = [Request(r.key, r.prompt, 3, r.seed) for r in batch]
         engine.submit(batch, Sampling())
@@ -112,7 +112,7 @@ def test_families_take_turns_while_others_still_run() -> None:
     engine = HFEngine(model)
     batch = requests(prompts(2, SYSTEM), limit=30)
     engine.submit(batch, Sampling())
-    ended = dict(engine.advance())
+    completions = dict(engine.advance())
     later = requests([*prompts(3, SYSTEM), *prompts(3, SYSTEM[:50] + RULES)], first=10, limit=5)
     engine.submit(later, Sampling())
-    check(model, [*batch, *later], finish(engine, ended))
+    check(model, [*batch, *later], finish(engine, completions))

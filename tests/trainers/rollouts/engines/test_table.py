@@ -16,7 +16,7 @@ from trainers.rollouts.engines.hf import HFEngine
 
 
 def test_the_command_line_offers_exactly_the_table() -> None:
-    named, _custom, _open = get_args(get_type_hints(TrainConfig)["engine"])
+    named, _custom, _imports = get_args(get_type_hints(TrainConfig)["engine"])
     assert get_args(named) == tuple(ENGINES)
 
 

@@ -93,9 +93,13 @@ def test_every_completion_finds_its_prompt(engine: VLLMServerEngine) -> None:
 
 def test_entropies_are_the_least_that_the_told_tokens_allow(engine: VLLMServerEngine) -> None:
     """Twenty tokens of 1/40 each, and the rest as one of 1/2."""
-    (plain,) = generate(engine, [[4]], SAMPLING)
+    (plain_completions,) = generate(engine, [[4]], SAMPLING)
     (completion,) = generate(engine, [[4]], dataclasses.replace(SAMPLING, entropies=True))
-    assert (plain.ids, plain.logprobs, plain.entropies) == (completion.ids, completion.logprobs, [])
+    assert (plain_completions.ids, plain_completions.logprobs, plain_completions.entropies) == (
+        completion.ids,
+        completion.logprobs,
+        [],
+    )
     assert completion.entropies == pytest.approx([0.5 * math.log(40) + 0.5 * math.log(2)] * 3)
     assert least_entropy([0.0]) == 0.0
 
@@ -158,7 +162,9 @@ def test_conversations_stay_at_one_of_several_servers(model: Any, tmp_path: Path
     engine.sync(policy_weights(model), 0)
     generate(engine, [[i] for i in range(6)], SAMPLING)
     generate(engine, [[i] for i in range(6)], SAMPLING)
-    openings = [{p["prompt"][0] for at, p in s.posts if at == "/v1/completions"} for s in servers]
+    openings = [
+        {p["prompt"][0] for path, p in s.posts if path == "/v1/completions"} for s in servers
+    ]
     assert openings == [{0, 2, 4}, {1, 3, 5}]
     assert all(s.weights == "0" for s in servers)
     engine.close()
@@ -175,7 +181,7 @@ def test_episodes_of_a_task_share_the_prefix_of_one_server(model: Any, tmp_path:
     chat, envs = tiny_policy.chat(), tiny_policy.envs(8)
     runner = RolloutRunner(envs, chat, engine, TokenBudget(4, 200, 250))
     runner.run(tiny_policy.tasks(4), group_size=2, horizon=2)
-    prompts = [[p["prompt"] for at, p in s.posts if at == "/v1/completions"] for s in servers]
+    prompts = [[p["prompt"] for path, p in s.posts if path == "/v1/completions"] for s in servers]
     openings = [{tuple(prompt[:12]) for prompt in server_prompts} for server_prompts in prompts]
     assert all(openings) and openings[0].isdisjoint(openings[1])
     engine.close()
@@ -200,7 +206,7 @@ def test_a_sync_writes_a_checkpoint_lets_it_be_read_and_names_it(
     model: Any, server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vllm_weights, "PART_BYTES", 40_000)
-    engine, read = connect(model, tmp_path, server), {}
+    engine, seen_rounds = connect(model, tmp_path, server), {}
     answer, named = server.answer, []
 
     def reading(path: str, payload: Any) -> Any:
@@ -208,7 +214,7 @@ def test_a_sync_writes_a_checkpoint_lets_it_be_read_and_names_it(
             assert payload["method"] == "reload_weights"
             named.append(server.weights)
             for file in Path(payload["kwargs"]["weights_path"]).glob("*.safetensors"):
-                read.update(load_file(file))
+                seen_rounds.update(load_file(file))
         return answer(path, payload)
 
     monkeypatch.setattr(server, "answer", reading)
@@ -223,8 +229,10 @@ def test_a_sync_writes_a_checkpoint_lets_it_be_read_and_names_it(
     assert named == [IN_TRANSIT], "a run that dies here leaves weights that nobody knows"
     assert server.weights == "7"
     parameters = dict(model.named_parameters())
-    assert set(read) == {*parameters, "lm_head.weight"}, "the tied head is written explicitly"
-    assert all(bool((read[name] == tensor).all()) for name, tensor in parameters.items())
+    assert set(seen_rounds) == {*parameters, "lm_head.weight"}, (
+        "the tied head is written explicitly"
+    )
+    assert all(bool((seen_rounds[name] == tensor).all()) for name, tensor in parameters.items())
     assert not list(tmp_path.rglob("*.safetensors"))
 
 
@@ -304,7 +312,7 @@ def test_a_stale_policy_is_a_second_adapter_by_its_own_name(
         engine.sync(iter(()), version)
         engine.sync_stale(past, 0)
     assert sorted(server.adapters) == ["policy-2", "stale-0"]
-    same = {
+    equal_fields = {
         n: torch.equal(adapters["stale-0"][n], adapters["policy-0"][n])
         for n in adapters["policy-0"]
     }
@@ -312,7 +320,7 @@ def test_a_stale_policy_is_a_second_adapter_by_its_own_name(
         n: torch.equal(adapters["stale-0"][n], adapters["policy-2"][n])
         for n in adapters["policy-0"]
     }
-    assert all(same.values()) and not all(moved.values())
+    assert all(equal_fields.values()) and not all(moved.values())
     engine.submit([Request(n, [5], 2, 0, stale=bool(n)) for n in (0, 1)], SAMPLING)
     while engine.running:
         engine.advance()

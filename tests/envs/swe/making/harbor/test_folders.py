@@ -93,12 +93,12 @@ def test_nothing_that_decides_is_where_the_model_works() -> None:
     task = env.tasks.task("test", 0)
     instance = env.tasks.problem(task)
     facts = knowledge(instance)
-    before = {path: b64decode(text) for path, text in facts["before"].items()}
+    b64decodes_before = {path: b64decode(text) for path, text in facts["before"].items()}
     fixed = {path: b64decode(text) for path, text in facts["fixed"].items()}
     assert instance.fail_to_pass
     for test in instance.fail_to_pass:
         path, *_, name = test.partition("[")[0].split("::")
-        assert f"def {name}(".encode() not in before.get(path, b"")
+        assert f"def {name}(".encode() not in b64decodes_before.get(path, b"")
         assert f"def {name}(".encode() in fixed[path]
     assert facts["questions"] and facts["twins"]
     assert instance.id not in folder_name(task)

@@ -85,9 +85,9 @@ def test_a_campaign_is_written_down_and_goes_on(tmp_path: Path) -> None:
     exploits: list[str] = []
     assert run_campaign(campaign, lambda done, total, row: exploits.append(row.exploit)) == rows
     assert exploits == [MUST_LOSE, "own/repair"]
-    other = Campaign(OneTask(), (REPAIR,), tasks=1, seed=2, out=out)
+    other_campaign = Campaign(OneTask(), (REPAIR,), tasks=1, seed=2, out=out)
     with pytest.raises(ConfigurationError, match="of another campaign"):
-        run_campaign(other)
+        run_campaign(other_campaign)
     out.write_text("no json\n")
     with pytest.raises(DataError, match="lines of JSON"):
         run_campaign(campaign)
