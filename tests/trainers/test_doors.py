@@ -398,7 +398,7 @@ def test_a_run_is_not_made_shorter(finished, tmp_path, capsys):
     shutil.copytree(finished, out)
     files_before = toy_runs.files(out)
     assert main(["--resume", "--out", str(out), "--steps=3"]) == 2
-    assert "steps was 6 and is 3, and a run only grows" in read_error(capsys)
+    assert "steps was 6 and is 3, but a run cannot be shortened" in read_error(capsys)
     assert toy_runs.files(out) == files_before
 
 

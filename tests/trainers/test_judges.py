@@ -226,7 +226,7 @@ def test_a_dry_run_says_what_is_asked(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert main([*command[:-1], "judge:model=m,calls=50"]) == 0
     output = re.sub(r"\s+", " ", capsys.readouterr().out)
-    assert "judge is asked of m: at most 50 questions and 10,000,000 tokens in each" in output
+    assert "judge asks m: at most 50 questions and 10,000,000 tokens in each" in output
     config = toy_runs.config(tmp_path / "run", "--reward-hooks", "judge:model=m")
     assert resolve(config).config.backend == "thread"
 

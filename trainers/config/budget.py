@@ -13,35 +13,36 @@ __all__ = ["Budget", "parse_budget"]
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of a whole run; what is not limited is infinite.
+    """Limits of a whole run; infinity means no limit.
 
-    With a price of 10 and 1,000 episodes this is the unit in which arXiv 2510.01132 asks for the
-    ratio of imitation to reinforcement: 60 demonstrations leave 400 episodes of its own.
+    arXiv 2510.01132 compares ratios of imitation to reinforcement learning in this unit: with 1,000
+    episodes at a price of 10, 60 demonstrations leave 400 episodes for the policy.
     """
 
     turns: float = math.inf
-    """Environment turns: those of the demonstrations, at their price, and those of training."""
+    """Environment turns of demonstrations (times their price) and of training."""
     episodes: float = math.inf
-    """Episodes, counted alike."""
+    """Episodes, counted in the same way."""
     tokens: float = math.inf
-    """Tokens of training rows, forward and backward, by the rule of
-    ``trainers.phases.equal_compute``; to play a token counts half."""
+    """Tokens of training rows, forward and backward, as in ``trainers.phases.equal_compute``; a
+    generated token counts half."""
     minutes: float = math.inf
-    """Wall time, as ``--minutes``."""
+    """Minutes of wall time, as for ``--minutes``."""
     demonstration: float = 1.0
-    """Price of a demonstration: how much a turn or an episode of one counts."""
+    """Price of a demonstration: the weight of its turns, or of the episode, relative to the
+    policy's."""
     imitation: float | None = None
-    """Share of each limit that imitation may take, in (0, 1]; None: half of the minutes, and of the
-    others whatever its own settings ask for."""
+    """Share of each limit that imitation may use, in (0, 1]; None: half of the minutes, and all of
+    the others."""
 
     @property
     def share(self) -> float:
-        """Share of turns, episodes and tokens that imitation may take."""
+        """Share of turns, episodes and tokens that imitation may use."""
         return 1.0 if self.imitation is None else self.imitation
 
     @property
     def share_of_time(self) -> float:
-        """Share of the minutes that imitation may take."""
+        """Share of the minutes that imitation may use."""
         return 0.5 if self.imitation is None else self.imitation
 
 
@@ -52,7 +53,7 @@ def parse_budget(pairs: Sequence[str]) -> Budget:
     """Read a budget from pairs such as ``turns=20000``.
 
     Raises:
-        ConfigurationError: A pair is none of a budget, or its number is out of range.
+        ConfigurationError: A pair names no limit, or its number is out of range.
     """
     values: dict[str, float] = {}
     for pair in pairs:
@@ -71,7 +72,7 @@ def parse_budget(pairs: Sequence[str]) -> Budget:
 
 
 def _number(text: str) -> float | None:
-    """Read a finite number; None if it is none."""
+    """Return the finite number that a text holds; None if it holds none."""
     try:
         value = float(text)
     except ValueError:

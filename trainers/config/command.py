@@ -1,4 +1,4 @@
-"""The flags of ``agentgym-train``, from settings and command, and their help."""
+"""The flags of ``agentgym-train`` and their help, generated from the settings."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "--version",
     ),
 }  # fmt: skip
-"""Flags that most people use, by what they are about."""
+"""The most common flags, by topic."""
 
 
 @dataclass(frozen=True)
 class Arguments(TrainConfig):
     """Train an agent: warm start, reinforcement learning over turns, comparison on held-out tasks.
 
-    ENV may also be given as --env. A setting comes from the first of these that has it, and
-    --dry-run shows the result: a flag; the file of --config, or the run of --resume; the preset;
-    the default of the environment's family.
+    ENV may also be given as --env. Each setting comes from the first of these sources that has it:
+    a flag; the file of --config, or the run of --resume; the preset; the default of the
+    environment's family. --dry-run shows the result.
     """
 
     seeds: tuple[int, ...] = ()
-    """Train once for each of these seeds, and report on all with intervals over them. Each has a
-    folder within --out, by default ``runs/<env>-<model>-seeds``; --resume continues in it. Policies
-    that do not depend on the seed are played once. Replaces --seed."""
+    """Train once per seed, and report all runs with confidence intervals over seeds. Each run has a
+    folder in --out, by default ``runs/<env>-<model>-seeds``; --resume continues them. Policies that
+    do not depend on the seed are evaluated once. Replaces --seed."""
     jobs: int = 1
     """Number of concurrent runs with --seeds, which share the cores."""
     config: Path | None = None
@@ -65,9 +65,8 @@ class Arguments(TrainConfig):
     dry_run: bool = False
     """Show every setting with its final value, and exit."""
     trust: Append[tuple[str, ...]] = ()
-    """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it, such as
-    agent=my_agent:play. The flag is repeated for each. SECURITY.md says what is refused, and
-    why."""
+    """Trust code or data that a file names: NAME=VALUE as the error shows it, such as
+    agent=my_agent:play. Repeat the flag for each. SECURITY.md lists what is refused, and why."""
     launch_config: str | None = None
     """Print the path of a configuration of ``accelerate launch``, to run on several GPUs, and exit:
     ddp, fsdp2, zero2 or zero3."""
@@ -77,7 +76,7 @@ class Arguments(TrainConfig):
     """Also print log messages from this level on. Warnings always go to ``warnings.log`` of the
     run."""
     version: bool = False
-    """Print the version and end."""
+    """Print the version and exit."""
 
 
 COMMAND_FLAGS = tuple(
@@ -85,7 +84,7 @@ COMMAND_FLAGS = tuple(
     for item in fields(Arguments)
     if item.name not in {f.name for f in fields(TrainConfig)}
 )
-"""Flags that are no settings."""
+"""Flags that are not settings."""
 
 
 @cache
@@ -108,7 +107,7 @@ def read_flags(argv: Sequence[str], program: str) -> dict[str, Any]:
         Texts, lists of texts and switches by field, such as ``{"rl.learning_rate": "1e-3"}``.
 
     Raises:
-        ConfigurationError: There is no such flag, it lacks its value, or there is a word too many.
+        ConfigurationError: A flag is unknown or lacks its value, or there is a word too many.
     """
     environments, typed = split_words(argv, train_flags(), program)
     values: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """``config.yaml``: settings as a file, written with every run and read back.
 
-The settings stand in it as they were asked for, so that the file can be given to ``--config``;
-under ``resolved`` stands what they leave open, as it was decided when the run began.
+The file holds the settings as requested, so it can be passed to ``--config``. Its part ``resolved``
+holds the values that were chosen for open settings when the run began.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ FREE = (
     "memory.micro_tokens", "memory.logits_mib", "vllm.memory", "vllm.max_sequences", "vllm.sleep",
     "vllm.eager", "vllm.url", "vllm.folder", "vllm.patience",
 )  # fmt: skip
-"""Settings that may differ between a run and its continuation: they change no number."""
+"""Settings that may differ between a run and its continuation, since no result depends on them."""
 FREE_SECTIONS = ("health",)
-"""Sections of which the same is true, up to the next alarm."""
+"""Sections that may differ too, since they have no effect before the next alarm."""
 GROWING = ("steps", "minutes")
-"""Settings of which a continuation may have more: it extends the run."""
+"""Settings that a continuation may raise, which extends the run."""
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Read a YAML file of settings, complete or not, nested as on the command line.
+    """Read a YAML file of settings, partial or complete, nested like the flags.
 
-    ``resolved`` is among them if the file has it.
+    The result includes ``resolved`` if the file has it.
 
     Raises:
         ConfigurationError: There is no such file, or it does not hold settings.
@@ -68,9 +68,9 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def read_config(path: Path, env: str = "") -> TrainConfig:
-    """Read a configuration from a YAML file; what it lacks has its default.
+    """Read a configuration from a YAML file; missing settings have their defaults.
 
-    ``env`` stands in where the file names none.
+    ``env`` is used if the file names no environment.
 
     Raises:
         ConfigurationError: It cannot be read, or holds a wrong setting.
@@ -85,20 +85,20 @@ def read_config(path: Path, env: str = "") -> TrainConfig:
 def stored_settings(
     config: TrainConfig, resolved: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return what ``config.yaml`` keeps: settings as asked for, and how the rest was decided.
+    """Return the content of ``config.yaml``: settings as requested, and those chosen for the rest.
 
-    Secrets, such as an argument ``api_key`` of an environment, are hidden: the folder of a run is
-    published. A continuation is given them again.
+    Secrets, such as an environment's argument ``api_key``, are hidden, because users publish the
+    folders of runs. A continuation needs them again.
     """
     values = {key: value for key, value in to_dict(config).items() if key not in NOT_KEPT}
     return for_others(values if resolved is None else {**values, RESOLVED: dict(resolved)})
 
 
 def check_no_secret_is_missing(config: TrainConfig) -> None:
-    """Refuse settings of a file where a secret was hidden, and is not given again.
+    """Check that every secret that a file hides was given again.
 
     Raises:
-        ConfigurationError: There is one; the message names the flags.
+        ConfigurationError: A secret is missing; the message names its flag.
     """
     hidden = {name: value for name, value in flat(to_dict(config)).items() if holds_hidden(value)}
     if hidden:
@@ -111,16 +111,16 @@ def check_no_secret_is_missing(config: TrainConfig) -> None:
 
 @dataclass(frozen=True)
 class SettingsComparison:
-    """The settings of a run beside those of its continuation."""
+    """The differences between the settings of a run and of its continuation."""
 
     changes: tuple[str, ...]
-    """What makes it another run, in words."""
+    """Differences that make it another run, in words."""
     extends: bool
-    """Whether it is to go on for longer."""
+    """Whether the continuation is longer."""
 
 
 def compare(stored: Mapping[str, Any], current: Mapping[str, Any]) -> SettingsComparison:
-    """Compare what :func:`stored_settings` returned for a run and returns for its continuation."""
+    """Compare the stored settings of a run with those of its continuation."""
     old, new = _parts(stored), _parts(current)
     changes = [
         f"{name} was {old[name]} and is {value}"
@@ -128,7 +128,7 @@ def compare(stored: Mapping[str, Any], current: Mapping[str, Any]) -> SettingsCo
         if name in old
         and old[name] != value
         and not _may_change(name)
-        # To ask for what was decided is no change: the devices of another machine may decide else.
+        # Requesting the resolved value is no change: another machine may resolve it otherwise.
         and (old[name] is not None or old.get(f"{RESOLVED}.{name}") != value)
     ]
     extends = False
@@ -136,18 +136,20 @@ def compare(stored: Mapping[str, Any], current: Mapping[str, Any]) -> SettingsCo
         old_length, new_length = _length(old, name), _length(new, name)
         extends |= new_length > old_length
         if new_length < old_length:
-            changes.append(f"{name} was {old_length:g} and is {new_length:g}, and a run only grows")
+            changes.append(
+                f"{name} was {old_length:g} and is {new_length:g}, but a run cannot be shortened"
+            )
     return SettingsComparison(tuple(changes), extends)
 
 
 def _may_change(name: str) -> bool:
-    """Return whether a setting is compared in another way, or not at all."""
+    """Return whether a setting may differ, or is compared separately."""
     setting = name.removeprefix(f"{RESOLVED}.")
     return setting in (*FREE, *GROWING) or setting.split(".")[0] in FREE_SECTIONS
 
 
 def _length(values: Mapping[str, Any], name: str) -> float:
-    """Return how far a run goes, in steps or minutes: as asked for, else as decided."""
+    """Return the length of a run in steps or minutes: as requested, else as resolved."""
     setting = values.get(name)
     length = values.get(f"{RESOLVED}.{name}") if setting is None else setting
     # Of a file that does not say, nothing is known to be longer; no limit in time is the longest.

@@ -1,4 +1,4 @@
-"""What preset, family and trainer say about the settings that flags and files leave open."""
+"""Defaults of preset, family and trainer for settings that flags and files leave open."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ NUM_GENERATIONS = 8
 WHOLE_RATES = (1e-5, 1e-6)
 """Learning rates of warm start and reinforcement learning that train all weights."""
 SMALL_ADAPTER_RATES, ADAPTER_RATES = (5e-4, 2e-4), (2e-4, 2e-5)
-"""Those that train adapters, of a small model and of others. With adapters a rate for all weights
-does nothing: at 1e-5 the loss of a warm start on MathPython stayed at 3.2, at 5e-4 it fell to .1
+"""Learning rates of adapters, for small models and for others. A rate for all weights is too low
+for adapters: at 1e-5 the loss of a warm start on MathPython stayed at 3.2, at 5e-4 it fell to .1
 within 20 steps."""
 SMALL_WEIGHTS = 1_000_000_000
-"""Weights of a small model at most."""
+"""Maximum number of weights of a small model."""
 RANDOM_STEPS = 300
-"""Steps of the imitation of random actions: by then a policy knows how actions are written."""
+"""Steps of imitating random actions, which suffice to learn the format of actions."""
 TINY_MICRO, PRETRAINED_MICRO = 2048, 16_384
 """Tokens per forward and backward pass; those of the tiny policy stay in the cache of a CPU."""
 Combine = Callable[[Iterable[Any]], Any]
@@ -53,11 +53,12 @@ SIZES: tuple[tuple[str, str, Combine], ...] = (
     ("eval.valid_tasks", "valid_tasks", max),
     ("rl.warmup_steps", "warmup_steps", max),
 )
-"""Setting, its field in the defaults of a family, and how those of several are combined."""
+"""A setting, its field in a family's defaults, and how the values of several families are
+combined."""
 
 
 def preset_layer(config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> Layer:
-    """Return what a preset says; its stages lengthen a run that would be too short for them."""
+    """Return the settings of a preset, with steps enough for all of its stages."""
     stages = preset.horizon
     steps = max(len(stages.rounds) * stages.every if stages else 0, preset.steps or 0)
     usual = {"num_iterations": 1, "sampler": "uniform"}
@@ -80,12 +81,12 @@ def preset_layer(config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv
 def family_layers(
     config: TrainConfig, envs: Sequence[ResolvedEnv], small: bool = False
 ) -> list[Layer]:
-    """Return what the families of the environments say, quick sizes apart from the usual ones.
+    """Return the defaults of the environments' families, with quick sizes in a layer of their own.
 
-    What no family says in its own words is the general default.
+    A value that equals the general default belongs to the layer of general defaults.
 
     Args:
-        config: The settings, as flags and file ask for them.
+        config: The settings as given by flags and file.
         envs: The environments.
         small: Whether a pretrained model is small, see `is_small`.
     """
@@ -110,15 +111,15 @@ def family_layers(
 
 
 def is_small(weights: int) -> bool:
-    """Return whether a model of so many weights is small; 0 says that they are not known."""
+    """Return whether a model with this number of weights is small; 0 means unknown."""
     return 0 < weights <= SMALL_WEIGHTS
 
 
 def can_warm_start(config: TrainConfig, envs: Sequence[ResolvedEnv]) -> bool:
-    """Return whether a run that does not ask for a warm start may have one.
+    """Return whether a run may have a warm start that was not requested.
 
-    A pretrained model is tested before it, on validation tasks; an agent that owns its loop need
-    not act as the demonstrator does; and quantised weights cannot take it in.
+    A pretrained model is tested first, which needs validation tasks. An agent that owns its loop
+    need not act like the demonstrator, and a warm start cannot be merged into quantised weights.
     """
     sft = config.sft
     if config.model == TINY or sft.max_steps == "auto" or sft.episodes or sft.rounds:
@@ -131,12 +132,12 @@ def can_warm_start(config: TrainConfig, envs: Sequence[ResolvedEnv]) -> bool:
 def trainer_layer(
     config: TrainConfig, envs: Sequence[ResolvedEnv], engine: str, small: bool = False
 ) -> Layer:
-    """Return what the trainer says where nobody else does.
+    """Return the trainer's defaults, used where no other layer has a value.
 
     Args:
-        config: The settings, as flags and file ask for them.
+        config: The settings as given by flags and file.
         envs: The environments.
-        engine: What generates.
+        engine: The generation engine.
         small: Whether a pretrained model is small, see `is_small`.
     """
     tiny = config.model == TINY
@@ -170,13 +171,13 @@ def trainer_layer(
 
 
 def method_layers(config: TrainConfig, preset: Preset, rl_rate: float) -> list[Layer]:
-    """Return what methods say about their sections, which may follow the rate of the policy."""
+    """Return the defaults of methods, some of which depend on the policy's learning rate."""
     layers = [(method.name, method.defaults(preset, config, rl_rate)) for method in methods()]
     return [Layer(layer.source, {name: layer.values}) for name, layer in layers if layer.values]
 
 
 def strongest(sources: Iterable[str]) -> str:
-    """Return the source that decides where several environments combine their defaults."""
+    """Return the strongest source of a default that several environments combine."""
     return min(sources, key=(QUICK, FAMILY, DEFAULT).index)
 
 
@@ -185,7 +186,7 @@ def _imitates_at_random(config: TrainConfig) -> bool:
 
 
 def _least(values: Iterable[float | None]) -> float | None:
-    """Return the least value; None where any leaves it open."""
+    """Return the smallest value; None if any is open."""
     numbers = list(values)
     return None if None in numbers else min(number for number in numbers if number is not None)
 
@@ -195,5 +196,5 @@ def _union(values: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 
 def _unless(value: Any, usual: Any) -> Any:
-    """Return a value, or None where it is the usual one, which says nothing."""
+    """Return a value, or None if it is the usual one."""
     return None if value == usual else value

@@ -24,7 +24,7 @@ from trainers.config.schema import TINY, TrainConfig, to_dict
 from trainers.methods.table import methods
 
 NOT_SHOWN = ("env", "resume", "out", "envs", "seed")
-"""Settings that the sentences above the table tell, or that are none of the run's."""
+"""Settings that the sentences above the table cover, or that are not part of the run."""
 
 
 def describe(
@@ -33,9 +33,9 @@ def describe(
     """Describe the settings of a run and their sources.
 
     Args:
-        settings: As flags and file ask for them.
-        run: The run that they make.
-        typed: Settings that flags gave, by their names with dots.
+        settings: The settings as given by flags and file.
+        run: The resolved run.
+        typed: Dotted names of the settings that flags set.
     """
     config = run.config
     sentences = [
@@ -62,11 +62,11 @@ class SettingsRow(NamedTuple):
     value: Any
     """Its value, as ``config.yaml`` holds it."""
     source: str
-    """Where it comes from, one of those of `trainers.config.layers`."""
+    """Its source, one of `trainers.config.layers`."""
 
     @property
     def flag(self) -> str:
-        """The flag without its hyphens at the beginning."""
+        """The flag without its leading hyphens."""
         return self.name.replace("_", "-")
 
     @property
@@ -79,12 +79,12 @@ class SettingsRow(NamedTuple):
 def settings_rows(
     config: TrainConfig, run: ResolvedRun, typed: Collection[str] = ()
 ) -> Iterator[SettingsRow]:
-    """Yield the settings of a run that are on, with what ``config.yaml`` holds of each.
+    """Yield the settings that take effect in a run, with their values as in ``config.yaml``.
 
     Args:
-        config: The settings, as flags and file ask for them.
-        run: The run that they make.
-        typed: Settings that flags gave, by their names with dots.
+        config: The settings as given by flags and file.
+        run: The resolved run.
+        typed: Dotted names of the settings that flags set.
     """
     settings, usual = flat(to_dict(config)), flat(to_dict(TrainConfig(config.env)))
     stored = stored_settings(config, run.resolved())
@@ -108,7 +108,7 @@ def settings_rows(
 
 
 def _without_use(run: ResolvedRun) -> frozenset[str]:
-    """Return the sections, and single settings, that nothing of a run reads."""
+    """Return the sections and settings that a run does not read."""
     config, needs = run.config, run.preset.needs
     tiny, vllm = config.model == TINY, config.engine in ("vllm", "vllm-server")
     without = {
@@ -137,12 +137,12 @@ def _without_use(run: ResolvedRun) -> frozenset[str]:
 
 
 def _number_or_text(value: Any) -> str:
-    """Write a number in its shortest form."""
+    """Format a number in its shortest form."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def describe_presets() -> RenderableType:
-    """Lay out every preset in a short row: its name, its method and its paper."""
+    """Return a table with a row per preset: its name, its method and its paper."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("preset", no_wrap=True)
     table.add_column("method")
@@ -153,7 +153,7 @@ def describe_presets() -> RenderableType:
 
 
 def describe_preset(name: str) -> Iterator[str]:
-    """Say what a preset is: its method, its paper, each of its parts, and whether it runs."""
+    """Describe a preset: its method, its paper, each of its parts, and whether it runs."""
     preset = get_preset(name)
     yield preset.name
     yield f"  method: {preset.title}"
@@ -168,7 +168,7 @@ def describe_preset(name: str) -> Iterator[str]:
 
 
 def parts_in_words(preset: Preset) -> Iterator[str]:
-    """Say what a preset is made of: each part by its class and what differs from its defaults."""
+    """Describe the parts of a preset: each class, with the fields that differ from its defaults."""
     parts = (
         *preset.terms, preset.post, preset.loss, *preset.filters, *preset.shapers,
         preset.pool, preset.branching,
@@ -186,7 +186,7 @@ def parts_in_words(preset: Preset) -> Iterator[str]:
 
 
 def _part(part: Any) -> str:
-    """Write a part as it would be made in Python, without its defaults."""
+    """Format a part as a Python expression, without defaults."""
     cls = type(part).__name__
     if not dataclasses.is_dataclass(part):
         return cls
@@ -203,7 +203,7 @@ def _part(part: Any) -> str:
 
 
 def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:
-    """Say what an environment is, and how it is trained on and compared in."""
+    """Describe an environment, its use in training and its evaluation."""
     arguments = ", ".join(f"{name}={value!r}" for name, value in env.shown_kwargs.items())
     hooks = ", ".join(hook.name for hook in env.make_hooks())
     weights = sum(member.weight for member in run.envs)
@@ -220,14 +220,14 @@ def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:
     for hook in env.judges:
         if isinstance(hook, AskingHook):
             yield (
-                f"  {hook.name} is asked of {hook.model}: at most {hook.calls:,} questions and "
+                f"  {hook.name} asks {hook.model}: at most {hook.calls:,} questions and "
                 f"{hook.tokens:,} tokens in each process"
             )
     yield f"  evaluation: {env.eval_tasks} held-out tasks, {env.full_horizon} turns"
 
 
 def _warm_start(run: ResolvedRun) -> str:
-    """Say how the policy begins."""
+    """Describe the warm start."""
     sft, model = run.config.sft, run.config.model
     origin = "a policy from scratch" if model == TINY else model
     if not sft.max_steps:
@@ -248,7 +248,7 @@ def _warm_start(run: ResolvedRun) -> str:
 
 
 def horizon_in_words(env: ResolvedEnv) -> str:
-    """Say how many turns an agent may take, and when that changes."""
+    """Describe the turns of each stage, and when the next one begins."""
     rounds = ", ".join(map(str, env.rounds))
     if env.schedule:
         return f"{rounds}, as {env.schedule} says"

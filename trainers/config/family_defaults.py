@@ -17,11 +17,11 @@ from trainers.config.layers import DEFAULT, FAMILY, QUICK
 from trainers.config.sections import BaselineName
 
 NATIVE = "native"
-"""The grammar in which a turn is an action alone; a thought or the form of a call takes more."""
+"""The grammar whose turns hold only an action; thoughts and tool calls need more tokens."""
 OPEN_RATES: dict[str, Any] = {"rl_learning_rate": None, "sft_learning_rate": None}
-"""Rates of a pretrained model, which depend on how many weights are trained."""
+"""Learning rates of a pretrained model, which depend on the number of trained weights."""
 STAGES = (5, 8, 10)
-"""Turns stage by stage where neither a family nor a task set says anything."""
+"""Turns per stage if neither the family nor the task set has its own."""
 
 
 @strict
@@ -35,36 +35,36 @@ class FamilyDefaults:
     """
 
     expert: str = ""
-    """Argument of this name of the environment, who is imitated; empty: the environment's own. For
-    a training set, its ``demonstrator`` stands here."""
+    """The environment's argument ``expert``, which selects the demonstrator; empty: the
+    environment's default. For a training set it is the ``demonstrator`` of the set."""
     env: Mapping[str, Any] = field(default_factory=dict)
-    """Further keyword arguments of the environment, where no task set says what the tasks are."""
+    """Further keyword arguments of the environment if no task set selects the tasks."""
     prompt: str = "bare"
-    """What the policy is told besides observations, see ``--prompt``."""
+    """The prompt, as for ``--prompt``."""
     horizon: tuple[int, ...] = ()
-    """Turns that an agent may take, stage by stage; the last is the full horizon. Empty: those of
-    the task set, else `STAGES`."""
+    """Maximum turns of each stage; the last is the full horizon. Empty: those of the task set, else
+    `STAGES`."""
     horizon_every: int = 40
     """Steps per stage."""
     steps: int = 150
     """Reinforcement learning steps."""
     groups: int = 16
-    """Tasks of a step."""
+    """Tasks per step."""
     rl_learning_rate: float | None = 6e-4
-    """Learning rate of reinforcement learning; None: by the number of weights that are trained."""
+    """Learning rate of reinforcement learning; None: by the number of trained weights."""
     warmup_steps: int = 5
     """Steps of its linear warm-up."""
     demonstrations: int = 16_000
     """Episodes of the expert that the warm start imitates."""
     sft_steps: int = 1600
-    """Most steps of the warm start, over which the learning rate falls."""
+    """Maximum steps of the warm start, over which the learning rate decays."""
     sft_batch: int = 16
-    """Demonstrations of such a step."""
+    """Demonstrations per step of the warm start."""
     sft_learning_rate: float | None = 6e-3
-    """Peak learning rate of the warm start; None: by the number of weights that are trained."""
+    """Peak learning rate of the warm start; None: by the number of trained weights."""
     target_success: float = 0.45
-    """Validation success at which the warm start ends. It lies above what a policy that acts
-    unchecked reaches, since reinforcement learning does not leave that plateau."""
+    """Validation success at which the warm start ends. It lies above the plateau of policies that
+    never check their actions, which reinforcement learning does not leave."""
     sft_eval_every: int = 25
     """Steps between two validations of the warm start."""
     only_successes: bool = False
@@ -72,32 +72,32 @@ class FamilyDefaults:
     valid_every: int = 20
     """Steps of reinforcement learning between two validations."""
     valid_tasks: int = 128
-    """Validation tasks of each, and of the warm start's."""
+    """Tasks of each validation, in the warm start too."""
     baselines: tuple[BaselineName, ...] = ("bc", "filtered-bc")
-    """What the tiny policy is compared with: the demonstrations as shown, and with the failures
-    left out, which needs no reinforcement learning."""
+    """Baselines of the tiny policy: behavior cloning of all demonstrations, and of the successful
+    ones."""
     eval_tasks: int = 500
-    """Evaluation tasks where the test split has as many."""
+    """Maximum number of evaluation tasks."""
     fit_horizon: bool = True
-    """Whether a stage draws only tasks that its horizon suffices for by the expert's plan. No
-    measure of a task are the plans of an expert that wastes turns."""
+    """Whether a stage draws only tasks that the expert solves within its horizon. Off where the
+    expert wastes turns, because its plans then do not measure a task."""
     turn_tokens: int = 18
-    """Most tokens that the policy writes in a turn."""
+    """Maximum tokens of the policy per turn."""
     episode_tokens: int = 512
-    """Most tokens of an episode after its opening."""
+    """Maximum tokens of an episode after its opening."""
     exact_text: bool = False
-    """Whether blanks and case of an action count, so that the tiny policy has to keep them."""
+    """Whether whitespace and case of an action matter, so that the tiny policy has to keep them."""
     task_args: tuple[str, ...] = ()
-    """Arguments that decide what the tasks are. Where one has another value, ``other_tasks`` holds
-    instead of these defaults."""
+    """Arguments that select the tasks. If one has another value, ``other_tasks`` replaces these
+    defaults."""
     other_tasks: FamilyDefaults | None = None
-    """Defaults for all tasks that such arguments ask for; None: the same."""
+    """Defaults for the tasks that such arguments select; None: the same."""
     quick: FamilyDefaults | None = None
     """Small sizes for a first look (``--quick``); None: there are none."""
 
     @property
     def experts(self) -> dict[str, str]:
-        """The argument that says who is imitated, where it is not the environment's own."""
+        """The argument that selects the demonstrator, unless it is the environment's default."""
         return {"expert": self.expert} if self.expert else {}
 
 
@@ -112,7 +112,7 @@ def _sizes(recipe: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _family(recipe: Mapping[str, Any]) -> FamilyDefaults:
-    """Return the defaults of a family, of which quick ones are a change."""
+    """Return the defaults of a family, with its quick sizes."""
     changes = ("quick", "pretrained", "pretrained_quick")
     fields = {name: value for name, value in recipe.items() if name not in changes}
     defaults, small = FamilyDefaults(**_sizes(fields)), recipe.get("quick")
@@ -122,15 +122,15 @@ def _family(recipe: Mapping[str, Any]) -> FamilyDefaults:
 FAMILY_DEFAULTS = {name: _family(recipe) for name, recipe in _RECIPES["families"].items()}
 """The defaults of every family that has a recipe."""
 ANY_TASKS = _sizes(_RECIPES["pretrained"]["any_tasks"])
-"""Sizes of a pretrained model: of any tasks of any family."""
+"""Sizes for a pretrained model on any tasks of any family."""
 GENERAL = ANY_TASKS | _sizes(_RECIPES["pretrained"]["training_set"])
-"""Those of the training set of any family, and of the tasks of one without a recipe."""
+"""Sizes for the training set of any family, and for all tasks of a family without a recipe."""
 QUICK_SIZES = _sizes(_RECIPES["pretrained"]["quick"])
-"""What is alike in all families under ``--quick``."""
+"""Sizes that all families share under ``--quick``."""
 TRAINING_SETS = {
     name: _sizes(recipe.get("pretrained", {})) for name, recipe in _RECIPES["families"].items()
 }
-"""What a family's training set changes of these sizes."""
+"""Sizes that differ in the training set of a family."""
 QUICK_SETS = {
     name: {**QUICK_SIZES, "sft_eval_every": (QUICK_SIZES | sizes)["sft_steps"], **sizes}
     for name, recipe in _RECIPES["families"].items()
@@ -139,8 +139,8 @@ QUICK_SETS = {
 """Sizes of the training set of a family under ``--quick``."""
 ENOUGH = 0.1
 """Share of validation tasks that a base model has to solve to begin reinforcement learning without
-a warm start. At this success six in ten groups of eight episodes have one that succeeds; at a
-fifth of it, one in seven."""
+a warm start. At this success rate, six of ten groups of eight episodes contain a success; at a
+fifth of it, one of seven."""
 
 
 def general_defaults(pretrained: bool) -> FamilyDefaults:
@@ -151,13 +151,13 @@ def general_defaults(pretrained: bool) -> FamilyDefaults:
 def source_of(
     name: str, sizes: FamilyDefaults, usual: FamilyDefaults, pretrained: bool = False
 ) -> str:
-    """Return who decides on a default: one of `QUICK`, `FAMILY`, `DEFAULT`.
+    """Return the source of a default: `QUICK`, `FAMILY` or `DEFAULT`.
 
     Args:
-        name: Its field.
+        name: Name of its field.
         sizes: The defaults of a run.
         usual: The same without ``--quick``.
-        pretrained: Whether they are those of a pretrained model.
+        pretrained: Whether they are for a pretrained model.
     """
     if getattr(sizes, name) != getattr(usual, name):
         return QUICK
@@ -177,16 +177,16 @@ def defaults_for(
     Args:
         family: Short name.
         overrides: Arguments of the environment that a user gave.
-        quick: Whether they are to be those for a first look.
-        task_set: The task set that was named; empty: the family alone. Then arguments that decide
-            what the tasks are take the place of the training set.
+        quick: Whether to use the sizes of ``--quick``.
+        task_set: The named task set; empty: none. Then arguments that select tasks replace the
+            training set.
         pretrained: Whether the policy is a pretrained model.
 
     Returns:
-        The defaults, with all arguments of the environment but those that a user gave in ``env``.
+        The defaults; ``env`` has the environment's arguments that the user did not give.
 
     Raises:
-        ConfigurationError: There are none for a first look at such tasks.
+        ConfigurationError: There are no quick sizes for these tasks.
     """
     defaults, entry = FAMILY_DEFAULTS.get(family, FamilyDefaults()), find_family(family)
     defaults = replace(
@@ -197,7 +197,7 @@ def defaults_for(
     usual, actual = (
         {**defaults.experts, **kwargs} for kwargs in (training, {**tasks, **overrides})
     )
-    # A pretrained model writes in any grammar: to it the tasks stay the same.
+    # For a pretrained model, which can write in any grammar, the tasks stay the same.
     deciding = [name for name in defaults.task_args if not (pretrained and name == "grammar")]
     is_unusual = any(usual.get(name) != actual.get(name) for name in deciding)
     variant = defaults.other_tasks if is_unusual and defaults.other_tasks else defaults
@@ -217,14 +217,14 @@ def defaults_for(
 def _for_pretrained(
     family: str, tasks: FamilyDefaults, training_set: bool, quick: bool, short: bool
 ) -> FamilyDefaults | None:
-    """Return a family's defaults with the sizes of a pretrained model; None: none for a look.
+    """Return a family's defaults with sizes for a pretrained model; None: no quick sizes.
 
     Args:
         family: Short name.
         tasks: Its defaults.
-        training_set: Whether the tasks are those of the family's training set.
-        quick: Whether they are to be those for a first look.
-        short: Whether an action stands alone in a turn, without thoughts or the form of a call.
+        training_set: Whether the tasks are the family's training set.
+        quick: Whether to use the sizes of ``--quick``.
+        short: Whether a turn holds only an action, without thoughts or a tool call.
     """
     if quick and not (training_set and family in QUICK_SETS):
         return None
@@ -239,7 +239,7 @@ def _for_pretrained(
 
 
 def _no_quick_sizes(family: str, pretrained: bool) -> ConfigurationError:
-    """Say where there are sizes for a first look."""
+    """Return an error that lists what has quick sizes."""
     tiny = [name for name, entry in FAMILY_DEFAULTS.items() if entry.quick]
     names, model = (QUICK_SETS, "a pretrained model") if pretrained else (tiny, "--model tiny")
     return ConfigurationError(

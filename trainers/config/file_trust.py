@@ -1,4 +1,4 @@
-"""What a file of settings may name by itself, and what its user has typed for a run's folder."""
+"""Checks what a settings file may name, and records what the user typed for a run's folder."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ __all__ = ["check_settings", "remember_typed", "training_table"]
 
 @cache
 def training_table() -> Mapping[str, Entry | SettingGroup]:
-    """Return what each setting of a training lets a file do, those of methods among them."""
+    """Return what each setting lets a file do, including the settings of methods."""
     rows = {f"{m.name}.{name}": row for m in methods() for name, row in m.trust.items()}
     return {**TRAINING, **rows}
 
 
 def check_settings(stored: Mapping[str, Any], typed: Mapping[str, Any], path: Path) -> None:
-    """Refuse what a file names, unless it is plain, typed or trusted.
+    """Check that all that a file names is plain data, typed by the user, or trusted.
 
     Args:
         stored: The settings of the file, nested.
-        typed: The flags, by their names with dots, which the file does not decide.
+        typed: The flags by dotted name, which override the file.
         path: The file.
 
     Raises:
-        NotTrusted: It names something else.
+        NotTrusted: The file names something else.
     """
     flags = {claim.text for claim in setting_claims(typed, training_table())}
     envs = [part.strip() for part in str(typed.get("env") or "").split(",") if part.strip()]
@@ -54,7 +54,7 @@ def _left_to_the_file(
         for name, value in stored.items()
         if name not in typed
     }
-    if envs:  # of its list of environments, those that are named count
+    if envs:  # flags name the environments: other entries of the file's list have no effect
         kept_settings["envs"] = [
             entry for entry in stored.get("envs") or () if entry["env"] in envs
         ]
@@ -62,11 +62,11 @@ def _left_to_the_file(
 
 
 def remember_typed(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Note for the folder of a run what its user has typed, so that the run goes on without flags.
+    """Record what the user typed for a run's folder, so that the run resumes without flags.
 
     Args:
         folder: The folder.
-        settings: What its ``config.yaml`` holds.
+        settings: The content of its ``config.yaml``.
     """
     unresolved = {name: value for name, value in settings.items() if name != RESOLVED}
     resolved = settings.get(RESOLVED) or {}
@@ -76,7 +76,7 @@ def remember_typed(folder: Path, settings: Mapping[str, Any]) -> None:
 
 
 def _resolved_claims(resolved: Mapping[str, Any]) -> Iterator[Claim]:
-    """Yield the claims of the environments as they were made."""
+    """Yield the claims of the resolved environments."""
     several = resolved.get("envs") or {}
     for env in several.values():
         yield from argument_claims(env["env_id"], env["kwargs"])

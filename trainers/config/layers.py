@@ -1,4 +1,4 @@
-"""Settings from several layers: the first that says something decides, and its name is kept."""
+"""Settings from several layers: the first layer with a value wins, and its name is recorded."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ __all__ = [
 Settings = TypeVar("Settings")
 
 FLAG, FILE, PRESET, QUICK, FAMILY, DEFAULT = "flag", "file", "preset", "quick", "family", "default"
-"""Where the value of a setting comes from, the strongest first: the command line; the file of
-``--config`` or of the run that is resumed; the preset; the family's small sizes (``--quick``); the
-family's defaults; the trainer's."""
+"""Sources of settings, the strongest first: the command line; the file of ``--config`` or of the
+run that is resumed; the preset; the family's small sizes (``--quick``); the family's defaults; the
+trainer's."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """What one source says about settings."""
+    """Settings from one source."""
 
     source: str
     """Its name, such as `PRESET`."""
     values: Mapping[str, Any]
-    """Settings, nested as in a file; None and a missing one say nothing."""
+    """Settings, nested as in a file; None or a missing one leaves the setting to later layers."""
 
 
 @dataclass
 class Decisions(Generic[Settings]):
-    """Settings while layers decide on them, and the names of the layers."""
+    """Settings while they are filled from layers, with the source of each."""
 
     settings: Settings
     """All settings: a dataclass whose sections are dataclasses."""
     sources: dict[str, str] = field(default_factory=dict)
-    """Who decided on a setting, by its name with dots."""
+    """Source of each setting, by dotted name."""
 
     def fill(self, *layers: Layer) -> None:
-        """Fill in what the settings leave open.
+        """Fill open settings.
 
         Args:
-            layers: Who decides on it, the strongest first.
+            layers: The layers, the strongest first.
         """
         for layer in layers:
             for name, value in flat(layer.values).items():
@@ -60,11 +60,11 @@ class Decisions(Generic[Settings]):
                     self.decide(layer.source, {name: value})
 
     def decide(self, source: str, values: Mapping[str, Any]) -> None:
-        """Decide on settings, open or not.
+        """Set settings, whether open or not.
 
         Args:
-            source: Who decides.
-            values: The settings by their names with dots.
+            source: Source of the values.
+            values: Values by dotted name.
         """
         for name, value in values.items():
             self.settings = with_value(self.settings, name, value)
@@ -72,7 +72,7 @@ class Decisions(Generic[Settings]):
 
 
 def with_value(settings: Any, name: str, value: Any) -> Any:
-    """Return settings with another value of one, which is named with dots."""
+    """Return settings with another value for one, given by its dotted name."""
     first, _, subname = name.partition(".")
     below = with_value(getattr(settings, first), subname, value) if subname else value
     return replace(settings, **{first: below})

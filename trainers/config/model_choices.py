@@ -1,4 +1,4 @@
-"""What the model of a run decides: the engine, the precision, and whether turns hold thoughts."""
+"""Settings that depend on the model: engine, precision, and whether turns hold thoughts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ logger = logging.getLogger(__name__)
 
 
 def choose_engine(config: TrainConfig) -> str:
-    """Return what generates: vLLM for a pretrained model where it is installed and a GPU is there.
+    """Return the generation engine: vLLM for a pretrained model if it is installed and has a GPU.
 
-    The keys and values of an engine of transformers take the whole context of every episode.
+    Engines of transformers reserve keys and values for the whole context of every episode.
     """
     if config.engine is not None:
         return config.engine
@@ -37,7 +37,7 @@ def choose_engine(config: TrainConfig) -> str:
 
 
 def choose_precision(config: TrainConfig, out: Path) -> str:
-    """Return the precision of matrix products; a run that goes on keeps that of its beginning."""
+    """Return the precision of matrix products; a resumed run keeps its own."""
     path = out / CONFIG_FILE
     if config.resume and config.memory.precision == "auto" and path.exists():
         stored = read_settings(path).get(RESOLVED, {}).get("memory", {}).get("precision")
@@ -49,10 +49,10 @@ def choose_precision(config: TrainConfig, out: Path) -> str:
 
 
 def count_weights(model: str) -> int:
-    """Count the weights of a pretrained model by its configuration; 0 if it cannot be had."""
+    """Count the weights of a pretrained model from its configuration; 0 if it cannot be read."""
     try:
         return _count_weights(model)
-    except Exception:  # a model that cannot be loaded is named where it is looked at
+    except Exception:  # the loader reports models that cannot be read
         logger.debug("no configuration of %s to read", model, exc_info=True)
         return 0
 
@@ -71,7 +71,7 @@ def _count_weights(model: str) -> int:
 
 
 def thinks(config: TrainConfig) -> bool:
-    """Return whether the model may think before it answers, as its chat template tells."""
+    """Return whether the model may think before it answers, according to its chat template."""
     arguments = making.parse_pairs(config.template_args, "--template-args")
     try:
         source = model_source(config.model)
@@ -79,6 +79,6 @@ def thinks(config: TrainConfig) -> bool:
         return TurnTokenizer(tokenizer, template_kwargs=arguments).thinks
     except AgentGymError:
         raise  # A chat template that no conversation can be made with.
-    except Exception:  # a model that cannot be loaded is named where it is looked at
+    except Exception:  # the loader reports models that cannot be read
         logger.debug("no tokenizer of %s to ask", config.model, exc_info=True)
         return False

@@ -1,4 +1,4 @@
-"""The grammar in which a pretrained model writes actions if nobody names one."""
+"""The default grammar of a pretrained model's actions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ChosenGrammar(NamedTuple):
     name: str
     """One of ``agentgym.actions.GRAMMARS``; empty: the environment's default."""
     reason: str
-    """Why, to follow the name in a sentence."""
+    """The reason, as the end of a sentence."""
 
 
 @cache
@@ -46,9 +46,9 @@ def grammar_of_model(
     try:
         tokenizer = read_tokenizer(model_source(model), chat_template, end_of_turn)
         calls = ChatTemplate(tokenizer, kwargs=arguments).writes_calls()
-    except AgentGymError:  # a template or model that is refused where it is used
+    except AgentGymError:  # reported where the template or model is used
         calls = False
-    except Exception:  # a model that cannot be loaded is named where it is looked at
+    except Exception:  # the loader reports models that cannot be read
         logger.debug("no tokenizer of %s to ask", model, exc_info=True)
         calls = False
     if calls:

@@ -1,4 +1,4 @@
-"""Parts of a run that may be one's own: a supplied one by its name, another as ``MODULE:NAME``."""
+"""Parts of a run by name: built-in ones, and the user's own as ``MODULE:NAME``."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ __all__ = [
 
 @runtime_checkable
 class OwnSchedule(Schedule, Protocol):
-    """A turn budget of one's own: a `Schedule` that says which values it has.
+    """A user's schedule of turns: a `Schedule` that lists its values.
 
-    What ``state_dict`` returns goes into checkpoints. One that waits for success is a subclass of
-    `trainers.algorithms.schedule.Gated`.
+    Checkpoints store the result of ``state_dict``. A schedule that waits for success is a subclass
+    of `trainers.algorithms.schedule.Gated`.
     """
 
     rounds: tuple[int, ...]
-    """Every turn budget that it may return."""
+    """All numbers of turns that it may return."""
 
 
 def is_own(name: str) -> bool:
-    """Return whether a name is ``MODULE:NAME``, rather than that of a supplied part."""
+    """Return whether a name is ``MODULE:NAME`` rather than a built-in part."""
     return ":" in name
 
 
 def find_preset(name: str) -> Preset:
-    """Return a preset; one's own is called what it was asked for as.
+    """Return a preset; a user's preset is called ``MODULE:NAME``.
 
     Raises:
-        ConfigurationError: There is none of that name.
+        ConfigurationError: There is no such part.
     """
     if not is_own(name):
         return get_preset(name)
@@ -61,10 +61,10 @@ def find_preset(name: str) -> Preset:
 
 
 def find_sampler(name: str) -> SamplerMaker:
-    """Return what makes the sampler of a name from a number of tasks and a seed.
+    """Return a function that makes the sampler from a number of tasks and a seed.
 
     Raises:
-        ConfigurationError: There is none of that name.
+        ConfigurationError: There is no such part.
     """
     if name in SAMPLERS:
         return SAMPLERS[name]
@@ -73,7 +73,7 @@ def find_sampler(name: str) -> SamplerMaker:
     maker = import_own(name, form, description, callable)
 
     def make(n_tasks: int, seed: int) -> TaskSampler:
-        """Make one, and look at the first task that it chooses."""
+        """Make a sampler, and check the first task that it draws."""
         try:
             sampler: TaskSampler = maker(n_tasks, seed)
             integer(next(iter(sampler(1, TaskStats.empty(n_tasks)))), "a task", 0, n_tasks - 1)
@@ -88,10 +88,10 @@ def find_sampler(name: str) -> SamplerMaker:
 
 
 def find_schedule(name: str) -> OwnSchedule:
-    """Return a fresh copy of the schedule of one's own that ``MODULE:NAME`` stands for.
+    """Return a copy of the user's schedule ``MODULE:NAME``.
 
     Raises:
-        ConfigurationError: There is none.
+        ConfigurationError: There is no such schedule.
     """
     description = (
         "a schedule of turns such as a trainers.algorithms.schedule.Stages: an object with rounds, "
@@ -103,7 +103,7 @@ def find_schedule(name: str) -> OwnSchedule:
 
 
 def _is_schedule(candidate: object) -> bool:
-    """Return whether something is a schedule whose values are turns."""
+    """Return whether an object is a schedule of numbers of turns."""
     if isinstance(candidate, type) or not isinstance(candidate, OwnSchedule):
         return False
     rounds = candidate.rounds
@@ -114,7 +114,7 @@ def _is_schedule(candidate: object) -> bool:
 
 
 def file_hashes(files: Iterable[Path]) -> dict[str, str]:
-    """Return a hash of the content of each file; of folders, and of what is not there, none."""
+    """Return the SHA-256 of each file; folders and missing files are left out."""
     hashes = {}
     for path in files:
         if path.is_file():
@@ -127,5 +127,5 @@ def file_hashes(files: Iterable[Path]) -> dict[str, str]:
 
 
 def sources(names: Iterable[str]) -> dict[str, str]:
-    """Return a hash of the source of every part of one's own among some names."""
+    """Return the hash of the source code of each ``MODULE:NAME`` among some names."""
     return {name: source_sha256(find_own(name, name)[0]) for name in names if is_own(name)}

@@ -1,8 +1,8 @@
 """``--preset-file``: parts of a preset in the plain form in which ``config.yaml`` keeps them.
 
-A part is its class and its fields, ``{part: RewardToGo, gamma: 0.95}``; fields that are left out
-have their defaults. In place of a supplied class may stand a dataclass of one's own as
-``MODULE:NAME``, and where a part takes a function, a function of one's own.
+A part is written as its class and fields, ``{part: RewardToGo, gamma: 0.95}``; omitted fields have
+their defaults. ``MODULE:NAME`` names a user's dataclass in place of a built-in class, or a user's
+function where a part takes a function.
 """
 
 from __future__ import annotations
@@ -50,25 +50,25 @@ SUPPLIED: Mapping[str, tuple[type, ...]] = {
     )
     for field in dict.fromkeys([*_CORE, *(name for method in methods() for name in method.parts)])
 }
-"""The supplied classes by the field in which they may stand."""
+"""Built-in classes, by the field that takes them."""
 _LISTS = ("terms", "filters", "shapers")
 
 
 def with_parts_of(preset: Preset, path: Path) -> Preset:
-    """Return a preset with the parts that a file holds in place of its own.
+    """Return a preset with some parts replaced by those of a file.
 
     Args:
-        preset: What the file leaves out is as in this preset.
+        preset: The preset, which keeps the parts that the file omits.
         path: A YAML file with some of ``terms``, ``post``, ``loss``, ``filters``, ``shapers``,
             ``pool`` and ``branching``, as under ``preset_parts`` in the ``config.yaml`` of a run.
 
     Raises:
-        ConfigurationError: It cannot be read, or holds something else.
+        ConfigurationError: The file cannot be read, or holds something else.
     """
     settings = read_settings(path)
     claims, typed = _part_claims(settings), TypedHere(path.parent)
     check_trusted(claims, str(path), typed)
-    typed.remember(claims)  # The run that begins with it goes on without flags.
+    typed.remember(claims)  # So that the run can be resumed without flags.
     try:
         if unknown := [str(name) for name in settings if name not in PARTS]:
             raise ConfigurationError(
@@ -82,7 +82,7 @@ def with_parts_of(preset: Preset, path: Path) -> Preset:
 
 
 def _part_claims(value: Any) -> list[Claim]:
-    """Return the claims of the parts and functions that a file names, wherever they stand."""
+    """Return claims for all parts and functions that a file names, at any depth."""
     if isinstance(value, Mapping):
         return [part for entry in value.values() for part in _part_claims(entry)]
     if isinstance(value, list):
@@ -91,7 +91,7 @@ def _part_claims(value: Any) -> list[Claim]:
 
 
 def _read_value(value: Any, field: str) -> Any:
-    """Read what a file holds in a field of a preset."""
+    """Read the value of a preset's field."""
     if field in _LISTS:
         if not isinstance(value, list):
             raise ConfigurationError(f"expected a list of parts as {field}, got {value!r:.80}")
@@ -138,9 +138,9 @@ def _value(value: Any, place: str, field: str) -> Any:
 
 
 def _sentence(error: ValidationError, place: str) -> str:
-    """Say what is wrong with the fields of a part."""
+    """Return an error message about the fields of a part."""
     first = error.errors()[0]
-    if first["type"] == "value_error":  # said by the part itself
+    if first["type"] == "value_error":  # the part's own message
         return f"{first['ctx']['error']} as {place}"
     setting = ".".join([place, *map(str, first["loc"][:1])])
     if first["type"] == "missing":
@@ -151,5 +151,5 @@ def _sentence(error: ValidationError, place: str) -> str:
 
 @cache
 def _maker(cls: type) -> TypeAdapter[Any]:
-    """Return what checks fields against their annotations and makes a part."""
+    """Return the validator that makes a part of its fields."""
     return TypeAdapter(cls)

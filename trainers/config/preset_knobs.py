@@ -1,4 +1,4 @@
-"""Single parts of a preset that have a flag of their own, such as ``--rl.gamma``."""
+"""Flags that set single parts of a preset, such as ``--rl.gamma``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILTERS: Mapping[str, Filter] = {
     "top-variance": TopVariance(),
     "harness-endings": HarnessEndings(),
 }
-"""What ``--rl.filters`` names."""
+"""Filters by their names in ``--rl.filters``."""
 LOSS_FIELDS = {
     "entropy": "entropy", "epsilon": "low", "epsilon_high": "high", "aggregation": "aggregation",
 }  # fmt: skip
@@ -28,10 +28,10 @@ LOSS_FIELDS = {
 
 
 def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
-    """Return a preset with the parts that flags set; what they leave open stays as it is.
+    """Return a preset with the parts that flags set; the others stay.
 
     Raises:
-        ConfigurationError: The preset has no such part, or a part of one's own cannot be found.
+        ConfigurationError: The preset lacks the part, or a user's part cannot be found.
     """
     preset = replace(preset, loss=replace(preset.loss, **_changes(rl, LOSS_FIELDS)))
     if rl.gamma is not None:
@@ -50,7 +50,7 @@ def _changes(rl: RlConfig, fields_by_setting: Mapping[str, str]) -> dict[str, An
 
 
 def _discounted(preset: Preset, gamma: float) -> Preset:
-    """Return a preset with another discount of a turn, in every signal that has one."""
+    """Return a preset with another discount per turn, in every signal that discounts turns."""
     names = [discount_field(term.signal) for term in preset.terms]
     if not any(names):
         raise ConfigurationError(
@@ -65,16 +65,16 @@ def _discounted(preset: Preset, gamma: float) -> Preset:
 
 
 def discount_field(signal: object) -> str:
-    """Return the field of a signal that discounts turns: ``gamma``, unless that is of tokens.
+    """Return the field of a signal that discounts turns; empty if it has none.
 
-    Empty: it has none.
+    It is ``gamma_turn`` in signals whose ``gamma`` discounts tokens, else ``gamma``.
     """
     names = _field_names(signal)
     return next((name for name in ("gamma_turn", "gamma") if name in names), "")
 
 
 def _field_names(signal: object) -> list[str]:
-    """Return the names of the fields of a signal; one's own may be a function, which has none."""
+    """Return the names of a signal's fields; a user's signal may be a function, which has none."""
     return [item.name for item in fields(signal)] if is_dataclass(signal) else []
 
 
@@ -84,7 +84,7 @@ def _changed(signal: Any, name: str, value: float) -> Any:
 
 
 def _penalised(preset: Preset, beta: float) -> Preset:
-    """Return a preset with another KL penalty, where it has one: in the rewards or in the loss."""
+    """Return a preset with another KL penalty, in the rewards if it is there, else in the loss."""
     if any(getattr(term.signal, "kl", 0.0) for term in preset.terms):
         paid = [
             replace(term, signal=_changed(term.signal, "kl", beta))
@@ -101,7 +101,7 @@ def _penalised(preset: Preset, beta: float) -> Preset:
 
 
 def _filters(names: Sequence[str]) -> tuple[Filter, ...]:
-    """Return filters by name, one's own by ``MODULE:NAME``."""
+    """Return filters by name, or by ``MODULE:NAME``."""
     form = f"--rl.filters of {', '.join(FILTERS)}, none, or MODULE:NAME of your own"
     description = "a function of (batch, masks), as in trainers.algorithms.filters"
     return tuple(

@@ -1,4 +1,4 @@
-"""What the parts of a preset are worth as settings: the reverse of the flags that set them."""
+"""The settings that correspond to a preset's parts: the inverse of `preset_knobs`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from trainers.methods.table import methods
 
 
 def values_of_preset(preset: Preset) -> dict[str, dict[str, Any]]:
-    """Return the settings that a preset's parts stand for, nested by section.
+    """Return the settings that correspond to a preset's parts, nested by section.
 
     Args:
-        preset: The preset, with what flags set of it.
+        preset: The preset, after the flags were applied.
 
     Returns:
-        Such as ``{"rl": {"beta": 0.001}}``; a setting of a part that the preset lacks is missing.
+        Such as ``{"rl": {"beta": 0.001}}``, without settings of parts that the preset lacks.
     """
     sections: dict[str, Mapping[str, Any]] = {
         "rl": {
@@ -32,7 +32,7 @@ def values_of_preset(preset: Preset) -> dict[str, dict[str, Any]]:
 
 
 def _of_loss(preset: Preset) -> dict[str, Any]:
-    """Return what the loss and the credit are made with."""
+    """Return the settings of loss and credit."""
     loss = preset.loss
     values: dict[str, Any] = {
         **{name: getattr(loss, field) for name, field in LOSS_FIELDS.items()},
@@ -50,7 +50,7 @@ def _of_loss(preset: Preset) -> dict[str, Any]:
 
 
 def _beta(preset: Preset) -> float:
-    """Return the weight of the KL penalty, wherever the preset has it."""
+    """Return the weight of the KL penalty, in the rewards or in the loss."""
     for term in preset.terms:
         if kl := getattr(term.signal, "kl", 0.0):
             return float(kl)
@@ -60,7 +60,7 @@ def _beta(preset: Preset) -> float:
 
 
 def _gamma(preset: Preset) -> float | None:
-    """Return the discount of a turn; None where whole returns are compared."""
+    """Return the discount per turn; None if the preset compares whole returns."""
     for term in preset.terms:
         signal: Any = term.signal
         if name := discount_field(signal):
@@ -70,7 +70,7 @@ def _gamma(preset: Preset) -> float | None:
 
 
 def _filter_name(part: Filter) -> str:
-    """Return what ``--rl.filters`` calls a filter; one that has no name there by its fields."""
+    """Return a filter's name in ``--rl.filters``, or its fields if it has no name there."""
     for name, candidate in FILTERS.items():
         if candidate == part:
             return name

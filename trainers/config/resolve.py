@@ -1,9 +1,8 @@
-"""Every default of a run, decided in one place before anything expensive begins.
+"""Resolves every open setting of a run before anything expensive begins.
 
 A setting comes from its flag, else the preset, else the default of the environment's family, else
-the general default. Some are adjusted because they depend on others: a preset's number of updates
-is lowered to a divisor of the episodes of a step, and default stages of the horizon are cut to the
-environment's own ``horizon`` if it was given one.
+the general default. Some depend on others: a preset's number of updates is lowered to a divisor of
+the episodes per step, and default stages are capped at the environment's ``horizon``, if set.
 """
 
 from __future__ import annotations
@@ -56,12 +55,12 @@ from trainers.methods.table import methods
 from trainers.model_files.precision import check_memory_options
 
 DELEGATING_TURN = 64
-"""Tokens per turn at least of a policy that delegates tasks in words; its episodes get twice as
-many as a family says."""
+"""Minimum tokens per turn of a policy that delegates tasks in words; its episodes get twice the
+tokens of the family's default."""
 THINKING_TURN = 1024
 """Tokens per turn of a model that may think first."""
 BACKENDS = ("sync", "thread", "process")
-"""Where environments may run; of several the one that suits most is last."""
+"""Back ends; for several environments the last one that any of them needs is used."""
 
 
 @dataclass(frozen=True)
@@ -71,20 +70,20 @@ class ResolvedRun:
     config: TrainConfig
     """The settings."""
     filled: Mapping[str, Any]
-    """Those that were left open, as they were filled in; of a preset's parts what they stand for,
-    such as ``rl.beta``."""
+    """Values chosen for open settings, including those that correspond to parts of the preset, such
+    as ``rl.beta``."""
     sources: Mapping[str, str]
-    """Who decided on each of these, by its name with dots: see `trainers.config.layers`."""
+    """Source of each of these, by dotted name: see `trainers.config.layers`."""
     envs: tuple[ResolvedEnv, ...]
-    """The environments, most often one."""
+    """The environments, usually one."""
     preset: Preset
     """Credit assignment and loss."""
     template_args: Mapping[str, Any]
     """Arguments of the chat template."""
     warm_start_if_needed: bool = False
-    """Whether the base model is tested first: if it solves enough there is no warm start."""
+    """Whether the base model is tested first: if it solves enough tasks, there is no warm start."""
     opening_tokens: int = 0
-    """Tokens of an opening, of which the estimate of memory is made; 0: they are not known."""
+    """Tokens of an opening, for the estimate of memory; 0: unknown."""
 
     @property
     def seconds(self) -> float:
@@ -93,7 +92,7 @@ class ResolvedRun:
 
     @property
     def budget(self) -> Budget:
-        """What imitation and reinforcement learning may spend together."""
+        """The joint budget of imitation and reinforcement learning."""
         return parse_budget(self.config.budget)
 
     @property
@@ -103,7 +102,7 @@ class ResolvedRun:
 
     @property
     def title(self) -> str:
-        """What the environments are called, with their task sets: ``webshop:easy``."""
+        """Names of the environments with their task sets, such as ``webshop:easy``."""
         return " + ".join(env.label if self.several else env.title for env in self.envs)
 
     def env(self, name: str) -> ResolvedEnv:
@@ -112,7 +111,7 @@ class ResolvedRun:
 
     @property
     def exact_text(self) -> bool:
-        """Whether the tiny policy has to keep blanks and case of what it reads and writes."""
+        """Whether the tiny policy has to keep whitespace and case of what it reads and writes."""
         return any(env.defaults.exact_text for env in self.envs)
 
     @property
@@ -121,7 +120,7 @@ class ResolvedRun:
         return self.config.sft.max_steps > 0
 
     def without_warm_start(self) -> ResolvedRun:
-        """Return the same run without a warm start and the baselines that begin with it."""
+        """Return the same run without the warm start and the baselines that start from it."""
         config = self.config
         baselines = tuple(
             baseline for baseline in config.eval.baselines if baseline == OWN_SUCCESSES
@@ -138,7 +137,7 @@ class ResolvedRun:
         )
 
     def resolved(self) -> dict[str, Any]:
-        """Return what the settings leave open, as it was filled in: kept with the run."""
+        """Return the resolved values, which are stored with the run."""
         places: dict[str, Any]
         if self.several:
             places = {"envs": {env.name: _plain_env(env) for env in self.envs}}
@@ -155,7 +154,7 @@ class ResolvedRun:
         return {**places, **self.filled, "preset_parts": self.preset.described(), **hashes}
 
     def _sources(self) -> dict[str, str]:
-        """Return a hash of the source of each part of one's own, by its name."""
+        """Return the hash of the source code of each user-defined part, by name."""
         config = self.config
         hooks = [type(hook) for env in self.envs for hook in env.make_hooks()]
         templates = [Path(config.chat_template)] if config.chat_template else []
@@ -170,13 +169,13 @@ class ResolvedRun:
 
 
 def _texts(hooks: Sequence[TurnReward], field: str) -> dict[str, str]:
-    """Return a hash of what hooks have read from files, by their names: a file may change."""
+    """Return hashes of texts that hooks read from files, by hook, because files may change."""
     texts = {hook.name: getattr(hook, field, "") for hook in hooks}
     return {name: sha256(text.encode()).hexdigest() for name, text in texts.items() if text}
 
 
 def resolve(config: TrainConfig) -> ResolvedRun:
-    """Decide on the open settings of a configuration that `schema.from_mapping` has checked.
+    """Resolve the open settings of a configuration that `schema.from_mapping` has checked.
 
     Raises:
         AgentGymError: A setting names something that does not exist, or contradicts another.
@@ -211,14 +210,14 @@ def resolve(config: TrainConfig) -> ResolvedRun:
 
 
 def default_out(config: TrainConfig) -> Path:
-    """Return the folder of a run that names none; a quick one leaves that of the default free."""
+    """Return the default folder of a run; quick runs have a different one."""
     names = "-".join(asked_names(config))
     quick = "-quick" if config.quick else ""
     return Path("runs") / f"{names}-{Path(config.model).name}{quick}-seed{config.seed}"
 
 
 def _plain_env(env: ResolvedEnv) -> dict[str, Any]:
-    """Return what was decided about an environment, as a file holds it."""
+    """Return a resolved environment as a file holds it."""
     values = {**asdict(env), "kwargs": dict(env.kwargs), "layout": env.layout.to_dict()}
     values["env_name"] = env.title
     del values["sources"], values["grammar_reason"]
@@ -228,7 +227,7 @@ def _plain_env(env: ResolvedEnv) -> dict[str, Any]:
 
 
 def _preset(config: TrainConfig) -> Preset:
-    """Return a preset that this trainer can carry out."""
+    """Return the run's preset, after checking that the trainer supports it."""
     preset = find_preset(config.preset)
     if config.preset_file is not None:
         preset = with_parts_of(preset, config.preset_file)
@@ -237,13 +236,13 @@ def _preset(config: TrainConfig) -> Preset:
     preset = with_knobs(preset, config.rl)
     for method in methods():
         preset = method.change_preset(preset, config)
-    # What the environments' hooks and a method's own settings have to name is checked later.
+    # Needs that hooks or settings of methods provide are checked later, in `_check_needs`.
     preset.require((JUDGE, *served(preset), *(need for m in methods() for need in m.needs)))
     return preset
 
 
 def _check_needs(config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> None:
-    """Refuse a preset with a part that nothing in the run provides."""
+    """Check that the run provides all that the preset needs."""
     masked = all(JudgeMask.name in [hook.name for hook in env.judges] for env in envs)
     named = [m for m in methods() if m.provides is not None and m.provides(preset, config)]
     provided = [need for method in named for need in method.needs]
@@ -256,7 +255,7 @@ def _check_needs(config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv
 def _decide(
     config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]
 ) -> Decisions[TrainConfig]:
-    """Return the settings with nothing left open, and who decided."""
+    """Resolve all settings, and record their sources."""
     small = config.model != TINY and config.lora.r > 0 and is_small(count_weights(config.model))
     decisions = Decisions(config)
     decide = partial(decisions.decide, DEFAULT)
@@ -308,7 +307,7 @@ def _is_tested_first(config: TrainConfig, decided: TrainConfig) -> bool:
 
 
 def _check_unvalidated(config: TrainConfig, decided: TrainConfig, without: list[str]) -> None:
-    """Refuse what cannot be done without validation tasks."""
+    """Check that no setting needs the validation tasks that are missing."""
     needs = {
         "--sft.max-steps 0": decided.sft.max_steps,
         "--eval.every 0": config.eval.every,
@@ -323,7 +322,7 @@ def _check_unvalidated(config: TrainConfig, decided: TrainConfig, without: list[
 
 
 def _memory_settings(config: TrainConfig) -> dict[str, str]:
-    """Return precision and checkpointing; refuse what cannot be had."""
+    """Return precision and checkpointing, after checking the memory settings."""
     tiny, memory = config.model == TINY, config.memory
     precision, checkpointing = choose_precision(config, config.out), memory.checkpointing
     check_memory_options(
@@ -339,7 +338,7 @@ def _memory_settings(config: TrainConfig) -> dict[str, str]:
 
 
 def _differences(settings: Mapping[str, Any], filled: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that were filled in, nested as they are; the folder is none of them."""
+    """Return the settings that were filled in, nested, without the folder."""
     differences: dict[str, Any] = {}
     for name, value in filled.items():
         if name == "out" or settings.get(name) == value:
@@ -351,10 +350,10 @@ def _differences(settings: Mapping[str, Any], filled: Mapping[str, Any]) -> dict
 
 
 def _backend(config: TrainConfig, envs: Sequence[ResolvedEnv]) -> str:
-    """Return where environments run; refuse what those in this process cannot have."""
+    """Return the back end; check that its settings apply to it."""
     backend: str = config.backend
     if backend is None:
-        # While a judge is asked, an environment holds up whoever shares its thread.
+        # An environment that waits for a judge would block all others in its thread.
         suited = [*(env.backend for env in envs), *("thread" for env in envs if env.judges)]
         needs_process = config.workers or config.step_timeout
         backend = "process" if needs_process else max(suited, key=BACKENDS.index)
@@ -362,14 +361,14 @@ def _backend(config: TrainConfig, envs: Sequence[ResolvedEnv]) -> str:
         if backend == "sync" and (value := getattr(config, name)) is not None:
             raise ConfigurationError(
                 f"expected --{name.replace('_', '-')} only with --backend thread, "
-                "process or ray, because nothing can stop or share out an environment that runs "
-                f"in this process; got {value} with sync"
+                "process or ray, because an environment in this process cannot be stopped or "
+                f"moved; got {value} with sync"
             )
     return backend
 
 
 def _minibatches(rl: RlConfig, preset: Preset) -> int:
-    """Return into how many updates the episodes of a step are divided."""
+    """Return the number of updates per pass over a step's episodes."""
     if rl.num_generations < 2 and preset.compares_groups:
         raise ConfigurationError(
             f"expected --rl.num-generations to be at least 2, because preset {preset.name!r} "
@@ -391,7 +390,7 @@ def _minibatches(rl: RlConfig, preset: Preset) -> int:
 
 
 def _decide_tokens(decisions: Decisions[TrainConfig], envs: Sequence[ResolvedEnv]) -> None:
-    """Decide on the token budgets; with thinking, the turns and not the tokens end an episode."""
+    """Resolve the token limits; with thinking, turns rather than tokens end an episode."""
     config, rl = decisions.settings, decisions.settings.rl
     delegates = any(env.delegates for env in envs)
     is_open = rl.turn_tokens is None or rl.episode_tokens is None

@@ -26,7 +26,7 @@ __all__ = ["EXPERT", "TEST", "TRAIN", "VALID", "ResolvedEnv", "names_hook"]
 TRAIN, VALID, TEST = "train", "valid", "test"
 """Splits: to learn from, to decide by, to compare on."""
 EXPERT = "expert"
-"""Argument of an environment that chooses another expert than its own."""
+"""Argument of an environment that selects its expert."""
 
 
 @dataclass(frozen=True)
@@ -34,27 +34,27 @@ class ResolvedEnv:
     """An environment of a run."""
 
     name: str
-    """What it is called among those of the run, and in its results."""
+    """Its name within the run and in results."""
     family: str
     """Short name of its family."""
     asked: str
-    """How it was asked for: a short name, one of its task sets, an id, or ``MODULE:ID``."""
+    """As requested: a short name, one of its task sets, an id, or ``MODULE:ID``."""
     env_id: str
     """Gymnasium id."""
     kwargs: Mapping[str, Any]
     """Keyword arguments."""
     prompt: str
-    """What the prompt is called."""
+    """Name of the prompt."""
     layout: Layout
     """How the messages to the policy are laid out."""
     weight: float
     """Share of the tasks of training, relative to the weights of the others."""
     schedule: str
-    """``MODULE:NAME`` of a schedule of one's own; empty: that of the stages."""
+    """``MODULE:NAME`` of a user's schedule; empty: the stages."""
     rounds: tuple[int, ...]
-    """Turns that an agent may take, stage by stage; those that a schedule of one's own may give."""
+    """Maximum turns of each stage, or all that a user's schedule may return."""
     horizon_every: int
-    """Steps of a stage."""
+    """Steps per stage."""
     horizon_gate: float | None
     """Success at which the next stage begins; None: after ``horizon_every`` steps."""
     fit_horizon: bool
@@ -64,7 +64,7 @@ class ResolvedEnv:
     success_bonus: float
     """Reward of the turn that solves the task; 0: none, or a hook's."""
     invalid_penalty: float
-    """Price of an invalid turn; 0: none, or that of a hook or a correction of the preset."""
+    """Penalty for an invalid turn; 0: none, or set by a hook or by the preset."""
     reward_hooks: tuple[str, ...]
     """Further turn-level rewards."""
     target_success: float
@@ -72,21 +72,22 @@ class ResolvedEnv:
     eval_tasks: int
     """Held-out tasks of the comparison."""
     has_expert: bool
-    """Whether there is an expert: one that sets the scale, and may be imitated."""
+    """Whether there is an expert, which sets the scale of scores and may be imitated."""
     validates: bool
     """Whether it has validation tasks."""
     quick: bool
-    """Whether its sizes are those of a first look."""
+    """Whether its sizes are those of ``--quick``."""
     pretrained: bool
-    """Whether its sizes are those of a pretrained model."""
+    """Whether its sizes are for a pretrained model."""
     demonstrator: str
-    """Who is imitated: ``expert``, ``random`` for random actions, or nobody if it is empty."""
+    """The demonstrator: ``expert``, ``random`` (actions), ``episodes`` (of files), or empty:
+    none."""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """Who decided on a setting that flags leave open, such as ``eval.num_tasks``."""
+    """Source of each setting that flags leave open, such as ``eval.num_tasks``."""
     grammar: str = "native"
     """How actions are written."""
     grammar_reason: str = field(default="", compare=False)
-    """Why, where nobody asked for it; empty elsewhere."""
+    """Why this grammar was chosen; empty if it was requested."""
 
     @property
     def shown_kwargs(self) -> Mapping[str, Any]:
@@ -95,11 +96,11 @@ class ResolvedEnv:
 
     @property
     def defaults(self) -> FamilyDefaults:
-        """What its family uses for these tasks where nothing is said."""
+        """Its family's defaults for these tasks."""
         return self._defaults(self.quick)
 
     def source_of(self, name: str) -> str:
-        """Return who decides on a field of `defaults`, see `family_defaults.source_of`."""
+        """Return the source of a field of `defaults`, see `family_defaults.source_of`."""
         return source_of(name, self.defaults, self._defaults(quick=False), self.pretrained)
 
     def _defaults(self, quick: bool) -> FamilyDefaults:
@@ -108,25 +109,25 @@ class ResolvedEnv:
 
     @property
     def title(self) -> str:
-        """What it is called where it is shown, such as ``webshop:easy``."""
+        """Its displayed name, such as ``webshop:easy``."""
         return making.env_name(self.env_id, self.kwargs)
 
     @property
     def label(self) -> str:
-        """What it is called among several."""
+        """Its displayed name among several environments."""
         is_renamed = self.name != making.resolve(self.asked).short
         return f"{self.name} ({self.title})" if is_renamed else self.title
 
     @property
     def module(self) -> str:
-        """The module that registers it, of one's own; empty of others."""
+        """The user's module that registers it; empty: a built-in environment."""
         module, colon, _ = self.asked.rpartition(":")
         is_builtin = not colon or split(self.asked) or making.resolve(self.asked).task_set
         return "" if is_builtin else module
 
     @property
     def most_turns(self) -> int:
-        """Most turns that an episode of training or evaluation may take."""
+        """Maximum turns of an episode in training or evaluation."""
         return max(*self.rounds, self.full_horizon)
 
     @property
@@ -136,7 +137,7 @@ class ResolvedEnv:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it decided of the run's settings, where it is the only one; see `sources`."""
+        """The run's settings that it resolves if it is the only environment; see `sources`."""
         return {
             "horizon": self.schedule or ",".join(map(str, self.rounds)),
             "horizon_every": self.horizon_every,
@@ -149,12 +150,12 @@ class ResolvedEnv:
 
     @property
     def prices_invalid_by_hook(self) -> bool:
-        """Whether a hook that was asked for takes the price of an invalid turn."""
+        """Whether a requested hook penalises invalid turns."""
         return names_hook(self.reward_hooks, "invalid_action")
 
     @property
     def judges(self) -> list[JudgedReward]:
-        """The hooks that ask somebody outside of the environment."""
+        """The hooks that ask a judge outside of the environment."""
         return [hook for hook in self.make_hooks() if isinstance(hook, JudgedReward)]
 
     @property
@@ -163,7 +164,7 @@ class ResolvedEnv:
         return [hook for hook in self.make_hooks() if isinstance(hook, CostReward)]
 
     def make_schedule(self) -> Schedule:
-        """Make the turn budget by step; a gated one remembers what it was told."""
+        """Make the schedule of turns; a gated one keeps the success that it was told."""
         if self.schedule:
             return find_schedule(self.schedule)
         if self.horizon_gate is None:
@@ -206,7 +207,7 @@ class ResolvedEnv:
         return making.make_env(self.env_id, {**self.kwargs, **extra}, "--env-kwargs")
 
     def make_prompt(self) -> Prompt:
-        """Make what the policy reads of an episode."""
+        """Make the prompt."""
         env = self.make_env()
         try:
             return Prompt.at(env, self.layout, self.prompt)
@@ -215,10 +216,10 @@ class ResolvedEnv:
 
     @property
     def backend(self) -> str:
-        """Where such environments run best."""
+        """The back end that suits the environment best."""
         return preferred_backend(self.env_id, self.kwargs)
 
 
 def names_hook(hooks: Sequence[str], name: str) -> bool:
-    """Return whether a reward hook is among those that are asked for."""
+    """Return whether some reward hooks include one of this name."""
     return name in {hook.name for hook in parse_hooks(hooks)}

@@ -1,7 +1,7 @@
-"""The environments of a run, each with its tasks, turns and rewards decided.
+"""Resolves the tasks, turns and rewards of each environment of a run.
 
 Most runs have one. With several (``--env webshop,alfworld``) a setting comes from the environment's
-entry in a file of settings, else from the flag, which holds for all, else from the preset, else
+entry in a file of settings, else from the flag, which applies to all, else from the preset, else
 from the environment's family.
 """
 
@@ -35,11 +35,11 @@ __all__ = ["INVALID_PENALTY", "asked_names", "resolve_envs"]
 logger = logging.getLogger(__name__)
 
 SUCCESS_BONUS, INVALID_PENALTY = 1.0, 0.05
-"""Added to the reward of the turn that solves the task, and taken from that of an invalid turn."""
+"""Default reward for solving the task, and default penalty for an invalid turn."""
 RANDOM_GATE = 1.0
-"""Validation success at which the imitation of random actions ends: its steps do that."""
+"""Target success when random actions are imitated: out of reach, so that the steps end it."""
 STARTS = 20
-"""Tasks that are tried in the search for one that starts."""
+"""Maximum number of tasks to try until one starts."""
 
 
 def resolve_envs(config: TrainConfig, preset: Preset) -> tuple[ResolvedEnv, ...]:
@@ -68,7 +68,7 @@ def resolve_envs(config: TrainConfig, preset: Preset) -> tuple[ResolvedEnv, ...]
 
 
 def asked_names(config: TrainConfig) -> list[str]:
-    """Return what the environments of a run are called.
+    """Return the names of a run's environments.
 
     Raises:
         ConfigurationError: There is no such environment, or two have the same name.
@@ -77,7 +77,7 @@ def asked_names(config: TrainConfig) -> list[str]:
 
 
 def _entries(config: TrainConfig) -> list[EnvConfig]:
-    """Return an entry for each environment that is asked for."""
+    """Return an entry for each requested environment."""
     parts = [part.strip() for part in config.env.split(",")]
     if not all(parts):
         raise ConfigurationError(
@@ -86,13 +86,13 @@ def _entries(config: TrainConfig) -> list[EnvConfig]:
         )
     if [entry.env for entry in config.envs] == parts:
         return list(config.envs)
-    # A flag that chooses others goes before the file, whose entries hold for those that it names.
+    # --env replaces the file's list, whose entries still apply to environments that both name.
     entries = {entry.env: entry for entry in config.envs}
     return [entries.get(part, EnvConfig(part)) for part in parts]
 
 
 def _with_flags(entry: EnvConfig, config: TrainConfig) -> EnvConfig:
-    """Return an entry whose open settings are those of the flags, which hold for all entries."""
+    """Return an entry whose open settings are filled from the flags."""
     names = ("horizon", "horizon_every", "horizon_gate", "fit_horizon", "reward_hooks")
     flags = {name: getattr(config, name) for name in names}
     flags["target_success"] = config.sft.target_success
@@ -101,7 +101,7 @@ def _with_flags(entry: EnvConfig, config: TrainConfig) -> EnvConfig:
 
 
 def _names(entries: Sequence[EnvConfig]) -> list[str]:
-    """Return what each environment is called."""
+    """Return the name of each environment."""
     names = [entry.name or making.resolve(entry.env).short for entry in entries]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -142,14 +142,14 @@ def _addressed(pairs: Iterable[str], names: Sequence[str]) -> dict[str, dict[str
 
 
 def _demonstrator(config: TrainConfig, expert: bool) -> str:
-    """Return who is imitated in an environment; empty if nobody can be."""
+    """Return the demonstrator of an environment; empty if there is none."""
     if config.sft.episodes:
         return "episodes"
     return config.sft.demonstrator if expert or config.sft.demonstrator != "expert" else ""
 
 
 def _with_those_of(preset: Preset, hooks: Sequence[str]) -> tuple[str, ...]:
-    """Return reward hooks after those of a preset, except the ones that they name themselves."""
+    """Return reward hooks after those of the preset that ``hooks`` does not name itself."""
     return (
         *(
             hook
@@ -161,7 +161,7 @@ def _with_those_of(preset: Preset, hooks: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Decision:
-    """What is asked of one environment, and the decision of the rest."""
+    """Resolves the settings of one environment."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class _Decision:
         self._prompt = find_prompt(
             config.prompt or self._defaults_of(config.quick).prompt, entry.env
         )
-        # A grammar that the prompt brings chooses defaults as one that was asked for does.
+        # The prompt's grammar selects defaults just as a requested one does.
         self._grammar = self._chosen_grammar()
         grammar = {"grammar": self._grammar.name} if self._grammar.name else {}
         self._arguments = {**grammar, **self._arguments}
@@ -190,10 +190,10 @@ class _Decision:
         self._hooks = _with_those_of(preset, entry.reward_hooks or ())
 
     def _chosen_grammar(self) -> ChosenGrammar:
-        """Choose the grammar, and say why.
+        """Choose the grammar, and give the reason.
 
         Raises:
-            ConfigurationError: Two are asked for.
+            ConfigurationError: Two grammars are requested.
         """
         config, prompt = self._config, self._prompt
         grammar = self._arguments.get("grammar")
@@ -208,7 +208,7 @@ class _Decision:
             return ChosenGrammar("", "")
         if prompt.grammar:
             return ChosenGrammar(prompt.grammar, f"that of the prompt {prompt.name}")
-        # A bare prompt does not explain a grammar, and agents word their own messages.
+        # A bare prompt does not explain a grammar, and external agents write their own messages.
         if config.model == TINY or prompt.name == "bare" or config.foreign_loop:
             return ChosenGrammar("", "")
         return grammar_of_model(
@@ -221,7 +221,7 @@ class _Decision:
         return defaults_for(named.family, self._arguments, quick, named.task_set, pretrained)
 
     def decide(self, several: bool) -> ResolvedEnv:
-        """Decide everything; ``several`` says that a setting for all may not fit this one."""
+        """Resolve all settings; with ``several`` environments a shared one need not fit here."""
         config, defaults, entry = self._config, self._defaults, self._entry
         schedule = text if is_own(text := entry.horizon or "") else ""
         rounds, stage_steps, gate = self._own_stages(schedule) if schedule else self._stages()
@@ -233,7 +233,7 @@ class _Decision:
         if gate_of_start is None:
             is_random = config.sft.demonstrator == "random"
             gate_of_start = RANDOM_GATE if is_random else defaults.target_success
-        # With the hooks that are asked for, since an environment may refuse them.
+        # With the requested hooks, because an environment may refuse them.
         hooks = {"reward_hooks": parse_hooks(self._hooks)} if self._hooks else {}
         env = making.make_env(self._env_id, {**kwargs, **hooks}, "--env-kwargs")
         try:
@@ -276,7 +276,7 @@ class _Decision:
             env.close()
 
     def _sources(self) -> dict[str, str]:
-        """Return who decides on each setting of an environment that flags leave open."""
+        """Return the source of each setting of an environment that flags leave open."""
         entry, stages = self._listed, self._preset.horizon
         usual = self._defaults_of(quick=False)
 
@@ -298,7 +298,7 @@ class _Decision:
         return {**sources, "eval.horizon": sources["horizon"]}
 
     def _stages(self) -> tuple[tuple[int, ...], int, float | None]:
-        """Return the turns stage by stage, the steps of a stage, and the gate between two."""
+        """Return the turns of each stage, the steps per stage, and the gate between stages."""
         entry, stages = self._entry, self._preset.horizon
         if entry.horizon is not None:
             rounds = parse_rounds(entry.horizon)
@@ -314,7 +314,7 @@ class _Decision:
         return rounds, entry.horizon_every or every, entry.horizon_gate
 
     def _own_stages(self, name: str) -> tuple[tuple[int, ...], int, None]:
-        """Return the same of a schedule of one's own, which has stages as it likes."""
+        """Return the same for a user's schedule, which has stages of any kind."""
         for flag in ("horizon_every", "horizon_gate"):
             if (value := getattr(self._entry, flag)) is not None:
                 raise ConfigurationError(
@@ -324,7 +324,7 @@ class _Decision:
         return find_schedule(name).rounds, 1, None
 
     def _extended(self, rounds: tuple[int, ...]) -> tuple[int, ...]:
-        """Return stages in which as much can be done in each try, and with parts delegated."""
+        """Return stages with further turns for repeated tries and for delegated parts."""
         arguments = {
             k: self._arguments[k] for k in ("worker_turns", "tries") if k in self._arguments
         }
@@ -332,7 +332,7 @@ class _Decision:
         return tuple(extensions.horizon(extensions.turns(n) or n) for n in rounds)
 
     def _prices(self) -> tuple[float, float]:
-        """Return what success earns and an invalid turn costs; refuse a price named twice."""
+        """Return the success bonus and the invalid penalty; check that none is set twice."""
         settings = self._config.rl
         for name, flag, value in (
             ("success_bonus", "--rl.success-bonus", settings.success_bonus),
@@ -346,22 +346,22 @@ class _Decision:
         penalty = INVALID_PENALTY if settings.invalid_penalty is None else settings.invalid_penalty
         if names_hook(self._hooks, "success_bonus"):
             bonus = 0.0
-        # A correction of the preset takes it from the packed batch instead.
+        # The preset subtracts the penalty from the packed batch instead.
         if names_hook(self._hooks, "invalid_action") or self._preset.invalid_penalty is not None:
             penalty = 0.0
         return bonus, penalty
 
     def _fit(self, env: TextEnv) -> bool:
-        """Decide on ``fit_horizon``; refuse it where nothing is known about the expert's plans."""
+        """Resolve ``fit_horizon``, which needs the lengths of the expert's plans."""
         tasks = env.tasks
         if not _has_split(env, TRAIN):
             raise ConfigurationError(
                 f"expected tasks to train on, but all tasks of {tasks.name} are in "
-                f"{' and '.join(tasks.splits)}; training needs a split {TRAIN}, which data of your "
-                "own may name (tasks of Harbor and Inspect that name none are dealt to three with "
+                f"{' and '.join(tasks.splits)}; training needs a split {TRAIN}, which your data "
+                "may name (tasks of Harbor and Inspect without splits are divided into three by "
                 "--env-kwargs deal=true)"
             )
-        if not _has_split(env, TEST):  # asked for only at the end of the run
+        if not _has_split(env, TEST):  # needed only at the end of the run
             raise ConfigurationError(
                 f"expected the splits {TRAIN} and {TEST} (which compares policies), but "
                 f"{tasks.name} has {' and '.join(tasks.splits)} alone; give two rows or more, or "
@@ -377,7 +377,7 @@ class _Decision:
         return has_lengths and self._defaults.fit_horizon if flag is None else flag
 
     def _check_first_stage(self, env: TextEnv, fit: bool, turns: int) -> None:
-        """Notice a first stage that no task fits now, and not after the warm start."""
+        """Check before the warm start that some task fits the first stage."""
         settings = self._config.rl
         sampler = find_sampler(settings.sampler or self._preset.sampler)
         groups = settings.groups or self._preset.groups or self._defaults.groups
@@ -385,7 +385,7 @@ class _Decision:
         source(1, groups, turns)
 
     def _panel_size(self, env: TextEnv, several: bool) -> int:
-        """Return the number of evaluation tasks; refuse more than the test split has."""
+        """Return the number of evaluation tasks, which the test split must have."""
         size, num_tasks = env.tasks.len(TEST), self._config.eval.num_tasks
         if num_tasks is not None and num_tasks > size and not several:
             raise ConfigurationError(
@@ -396,19 +396,19 @@ class _Decision:
 
 
 def _cut(rounds: tuple[int, ...], horizon: object) -> tuple[int, ...]:
-    """Cut stages to the turns that the environment was asked for with, if it was."""
+    """Cap stages at the requested horizon of the environment, if there is one."""
     if not isinstance(horizon, int) or horizon < 1:
         return rounds
     return tuple(dict.fromkeys(min(turns, horizon) for turns in rounds))
 
 
 def _has_split(env: TextEnv, split: str) -> bool:
-    """Return whether there are tasks of a split, also by another name."""
+    """Return whether there is a split or an alias of this name."""
     return split in (*env.tasks.splits, *env.tasks.aliases)
 
 
 def _has_expert(env: TextEnv) -> bool:
-    """Return whether an expert can say what to do in the first training task that starts."""
+    """Return whether an expert knows an action in the first training task that starts."""
     for index in range(min(STARTS, env.tasks.len(TRAIN))):
         try:
             env.reset(seed=0, options={"split": TRAIN, "index": index})
@@ -416,4 +416,4 @@ def _has_expert(env: TextEnv) -> bool:
             logger.info("task %d of %s does not start", index, env.tasks.name, exc_info=True)
         else:
             return env.oracle_action() is not None
-    return True  # Whatever fails is reported by the phases that play.
+    return True  # The phases that play report the failure.

@@ -1,7 +1,7 @@
 """Configuration of a training run: frozen dataclasses from which the command line is generated.
 
-``None`` means "left open"; ``trainers.config.resolve`` decides every setting of a type `Open`.
-There is a section for each method that has settings, which a type checker does not see:
+``None`` means "left open"; ``trainers.config.resolve`` decides every setting of a type `Open`. Each
+method with settings adds a section, which type checkers do not see:
 `trainers.methods.method.section_of`.
 """
 
@@ -139,7 +139,7 @@ class CoreConfig:
     ``success_bonus`` and ``invalid_action`` may be named here instead of those two flags, not as
     well."""
     window: Count | None = None
-    """Last turns that the policy reads, besides the opening.
+    """Number of latest turns that the policy reads, besides the opening.
 
     After the window has filled, every turn is a separate training row. None: all, or as many as the
     prompt shows."""
@@ -262,7 +262,7 @@ PLAINER: Mapping[str, str] = {
     "a valid number": "a number",
     "a valid boolean, unable to interpret input": "True or False",
 }
-"""Words of the checker, and ours."""
+"""Pydantic's wording, and a plainer one."""
 
 
 def from_mapping(values: Mapping[str, Any]) -> TrainConfig:
@@ -275,11 +275,11 @@ def from_mapping(values: Mapping[str, Any]) -> TrainConfig:
 
 
 def with_flags(config: TrainConfig, flags: Mapping[str, Any]) -> TrainConfig:
-    """Put flags in place of the settings of a file.
+    """Override the settings of a file with flags.
 
     Args:
         config: The settings of the file.
-        flags: Texts and lists of them, by the names of settings with dots.
+        flags: Texts or lists of texts, by dotted name.
 
     Raises:
         ConfigurationError: A value is out of its range.
@@ -291,7 +291,7 @@ def with_flags(config: TrainConfig, flags: Mapping[str, Any]) -> TrainConfig:
 
 
 def _parsed(values: Mapping[str, Any]) -> TrainConfig:
-    """Make settings of plain values, and check each by itself."""
+    """Make settings of plain values, checking each on its own."""
     try:
         config: TrainConfig = _validator().validate_python(_with_listed_envs(values))
     except ValidationError as error:
@@ -300,11 +300,11 @@ def _parsed(values: Mapping[str, Any]) -> TrainConfig:
 
 
 def _checked_together(config: TrainConfig) -> TrainConfig:
-    """Return settings whose values go together."""
+    """Return settings after checking that their values fit together."""
     if config.lora.dropout != 0:
         raise ConfigurationError(
             "expected --lora.dropout to be 0, because reinforcement learning must train the policy "
-            "that acted, and with dropout every forward pass is another one; got "
+            "that acted, and dropout changes the policy in every forward pass; got "
             f"{config.lora.dropout}"
         )
     width = config.tiny.head_dim or config.tiny.hidden // config.tiny.heads
@@ -317,7 +317,7 @@ def _checked_together(config: TrainConfig) -> TrainConfig:
 
 
 def _with_listed_envs(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return settings whose ``env``, if it is a list as a file may hold it, became ``envs``."""
+    """Return settings with a list ``env``, which files may hold, moved to ``envs``."""
     listed = values.get("env")
     if not isinstance(listed, list | tuple):
         return values
@@ -333,18 +333,18 @@ def _with_listed_envs(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @cache
 def _validator() -> TypeAdapter[TrainConfig]:
-    """Return what checks settings against their types."""
+    """Return the validator of all settings."""
     return TypeAdapter(TrainConfig)
 
 
 def _sentence(error: ValidationError) -> str:
-    """Say what the first wrong setting is."""
+    """Return a message about the first wrong setting."""
     first = error.errors()[0]
     place = _place(first)
-    # Of a list the flag takes all entries.
+    # All entries of a list belong to one flag.
     names = [str(part) for part in place if isinstance(part, str)]
     flag = "--" + ".".join(names).replace("_", "-")
-    if place[0] == "envs" and len(place) > 1:  # it stands in a file, as a list
+    if place[0] == "envs" and len(place) > 1:  # an entry of the list in a file
         flag = f"{'.'.join(map(str, place[2:])) or 'settings'} of entry {int(place[1]) + 1} of env"
     if first["type"] == "unexpected_keyword_argument":
         allowed = f"a setting of {program_name()} (see --help)"
@@ -353,10 +353,10 @@ def _sentence(error: ValidationError) -> str:
         return f"expected {allowed}, got {flag.removeprefix('--')!r}"
     if first["type"] == "missing":
         return f"expected {flag}, got none"
-    # Of a setting that may be one thing or another, each says what it would have taken.
+    # A union reports an error per member: join what each of them accepts.
     choices = [choice for choice in error.errors() if _place(choice) == place]
     expectation = " or ".join(choice["msg"].removeprefix("Input should be ") for choice in choices)
-    if first["type"] in ("dataclass_type", "tuple_type"):  # words of Python, not of a file
+    if first["type"] in ("dataclass_type", "tuple_type"):  # Python's terms, which files do not use
         expectation = (
             "a list" if first["type"] == "tuple_type" else "a group of settings (name: value)"
         )
@@ -366,7 +366,7 @@ def _sentence(error: ValidationError) -> str:
 
 
 def _place(error: ErrorDetails) -> tuple[int | str, ...]:
-    """Return where a wrong setting stands, without the names of the types that it might have."""
+    """Return the path of a wrong setting, without the type names that Pydantic adds."""
     return tuple(part for part in error["loc"] if isinstance(part, int) or part.isidentifier())
 
 

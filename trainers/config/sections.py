@@ -30,9 +30,9 @@ from trainers.config.field_types import (
 Backend = Literal["sync", "thread", "process", "ray"]
 """Where environments run."""
 EngineName = Literal["hf", "hf-copy", "vllm", "vllm-server"] | Own
-"""What generates."""
+"""Generation engines."""
 SamplerName = Literal["uniform", "interleaved", "value", "informative"] | Own
-"""What orders the tasks."""
+"""Task samplers."""
 FilterName = (
     Literal["none", "zero-variance", "zero-variance-turns", "top-variance", "harness-endings"] | Own
 )
@@ -48,7 +48,7 @@ BaselineName = Literal["bc", "filtered-bc", "expert-iteration"]
 class EnvConfig:
     """One of several environments of a run: an entry of the list ``env`` in a file of settings.
 
-    Open settings take the value of the flag, which holds for all environments.
+    Open settings take the value of the flag, which applies to all environments.
     """
 
     env: str
@@ -60,13 +60,13 @@ class EnvConfig:
     env_kwargs: Pairs = ()
     """Its keyword arguments, besides those of ``--env-kwargs``."""
     horizon: HorizonText | None = None
-    """Turns that an agent may take in it."""
+    """Maximum turns per episode."""
     horizon_every: Count | None = None
     """Steps per stage."""
     horizon_gate: Probability | None = None
     """Success rate of its episodes at which its next stage begins."""
     fit_horizon: bool | None = None
-    """Let a stage draw only tasks whose expert needs no more turns than its horizon."""
+    """Restrict each stage to tasks that the expert solves within its horizon."""
     reward_hooks: tuple[str, ...] | None = None
     """Its turn-level rewards, in place of those of ``--reward-hooks``."""
     target_success: NotNegative | None = None
@@ -194,8 +194,8 @@ class RlConfig:
     """Steps between two checkpoints."""
     save_minutes: NotNegative = 5.0
     """Minutes after which the next step saves a checkpoint in any case, unless saving would take
-    more than a twentieth of the time; 0: never by time. Only a run that was killed goes on from
-    it: alarms go back to the others, which are kept besides."""
+    more than a twentieth of the time; 0: never by time. Only a killed run resumes from it; alarms
+    roll back to the regular ones, which are kept as well."""
     keep_checkpoints: Count = 2
     """Number of checkpoints of this phase to keep."""
     log_groups: Whole = 1
@@ -204,10 +204,9 @@ class RlConfig:
     """Also write the token ids and log-probabilities of recorded episodes, for ``agentgym export
     --to atif``; not those of agents that own their loop."""
     sampler: Open[SamplerName] = OPEN
-    """Which tasks a step plays: all equally likely (uniform); all of an environment before one
-    comes again (interleaved); more often those whose returns vary and can rise (value); only those
-    that are sometimes solved (informative); or a class of your own, ``MODULE:NAME``. None: the
-    preset's."""
+    """Order of tasks: all equally likely (uniform); all tasks of an environment before any repeats
+    (interleaved); more often tasks whose returns vary and can rise (value); only tasks that are
+    solved sometimes (informative); or your class, ``MODULE:NAME``. None: the preset's."""
     gamma: Fraction | None = None
     """Discount of one turn, in presets that discount; None: the preset's, mostly 1."""
     beta: NotNegative | None = None
@@ -322,13 +321,13 @@ class TinyConfig:
     layers: Count = 4
     """Depth."""
     heads: Count = 4
-    """Attention heads, of queries and of keys alike."""
+    """Number of attention heads."""
     head_dim: Count | None = 32
     """Width of a head; None: ``hidden / heads``."""
     intermediate: Count = 256
     """Width of the feed-forward layer."""
     context: Count = 1024
-    """Most positions."""
+    """Maximum number of positions."""
     rope_theta: Positive = 10_000.0
     """Base of the rotary embedding."""
     init: Positive = 0.1
@@ -422,7 +421,7 @@ class MemoryConfig:
     None: 2,048 for ``--model tiny``, else as many as the free memory allows, up to 16,384, or 4,096
     on a CPU; the choice is stored with the run."""
     shared_prefixes: Literal["auto", "off"] = "auto"
-    """Compute what rows begin with alike, such as the prompt of a group and equal first actions,
+    """Compute shared beginnings of rows, such as a group's prompt and equal first actions, only
     once in training. auto: where the model's attention allows it, as a run says at its start."""
     logits_mib: Count = 256
     """Maximum MiB of logits at a time: they are computed in tiles of this size, and recomputed in
@@ -448,9 +447,9 @@ class VllmConfig:
     tensor_parallel: Count = 1
     """GPUs that share the model."""
     max_length: Count | None = None
-    """Most tokens of prompt and completion; None: what the token budgets need."""
+    """Maximum tokens of prompt and completion; None: as the token limits require."""
     max_sequences: Count | None = None
-    """Most sequences decoded together; None: the episodes that play at a time."""
+    """Maximum sequences decoded together; None: the number of concurrent episodes."""
     sleep: bool = False
     """Free vLLM's memory while the policy trains; only on a GPU."""
     lora: Literal["auto", "merge", "adapter"] = "auto"

@@ -1,4 +1,4 @@
-"""Settings that do not go together, and what is said about them."""
+"""Checks of settings that exclude or need each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OWN_SUCCESSES = "expert-iteration"
 
 
 def check_costs(config: TrainConfig, envs: Sequence[ResolvedEnv]) -> None:
-    """Refuse to change the price of costs without a limit."""
+    """Check that ``--rl.price-rate`` has a cost with a limit."""
     limited = any(cost.limit >= 0 for env in envs for cost in env.costs)
     if config.rl.price_rate and not limited:
         raise ConfigurationError(
@@ -33,7 +33,7 @@ def check_costs(config: TrainConfig, envs: Sequence[ResolvedEnv]) -> None:
 
 
 def check_template(config: TrainConfig) -> None:
-    """Refuse a chat template for a model that is made with its own."""
+    """Check that only a pretrained model is given a chat template."""
     for name, value in (
         ("chat-template", config.chat_template),
         ("end-of-turn", config.end_of_turn),
@@ -46,7 +46,7 @@ def check_template(config: TrainConfig) -> None:
 
 
 def check_engine(config: TrainConfig) -> None:
-    """Refuse settings of vLLM that the engine has no use for."""
+    """Check that the settings of vLLM fit the engine."""
     engine, settings = config.engine, config.vllm
     server = engine == "vllm-server"
     if server and not settings.url:
@@ -68,10 +68,10 @@ def check_engine(config: TrainConfig) -> None:
 def check_imitation(
     sft: SftConfig, typed_steps: int | str | None, envs: Sequence[ResolvedEnv]
 ) -> None:
-    """Refuse to imitate where there is nobody to be imitated, and episodes that nobody imitates.
+    """Check that imitation has a demonstrator, and that given episodes are imitated.
 
     Args:
-        sft: The section, with nothing left open.
+        sft: The resolved section.
         typed_steps: Its ``max_steps`` as flags and file gave them.
         envs: The environments.
     """
@@ -105,12 +105,12 @@ def check_imitation(
 
 
 def check_baselines(config: TrainConfig) -> None:
-    """Refuse baselines that have nothing to imitate."""
+    """Check that baselines have demonstrations to imitate."""
     baselines = config.eval.baselines
     imitating = [baseline for baseline in baselines if baseline != OWN_SUCCESSES]
     if imitating and not config.sft.max_steps:
         raise ConfigurationError(
             f"expected --eval.baselines none or {OWN_SUCCESSES}, because without a warm start "
-            "there are no demonstrations that could be imitated further; got "
+            "there are no demonstrations to imitate further; got "
             f"{' '.join(baselines)}"
         )

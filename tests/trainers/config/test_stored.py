@@ -31,8 +31,8 @@ def test_the_same_settings_are_the_same_run():
             after({**RESOLVED, "rl": {"learning_rate": 7e-4}}),
             "resolved.rl.learning_rate was 0.0006 and is 0.0007",
         ),
-        (after(steps=5), "steps was 6 and is 5, and a run only grows"),
-        (after(minutes=5.0), "minutes was 12 and is 5, and a run only grows"),
+        (after(steps=5), "steps was 6 and is 5, but a run cannot be shortened"),
+        (after(minutes=5.0), "minutes was 12 and is 5, but a run cannot be shortened"),
     ],
 )
 def test_what_makes_it_another_run_is_said(now, words):
