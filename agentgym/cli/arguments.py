@@ -87,8 +87,8 @@ class Eval(EvaluationSettings):
     """Only show what would be played and where it would be saved, with an estimate of tokens and
     cost for a chat model. Nothing is sent."""
     trust: Append[tuple[str, ...]] = ()
-    """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it, such as
-    sandbox=subprocess. The flag is repeated for each. SECURITY.md says what is refused, and why."""
+    """Allow a file to name this code or data: NAME=VALUE as the error shows it, such as
+    sandbox=subprocess. Repeat the flag for each. SECURITY.md says what is refused, and why."""
     otel: bool = False
     """Send OpenTelemetry spans of the episodes, with their texts, to OTEL_EXPORTER_OTLP_ENDPOINT (a
     viewer such as Phoenix), by default http://localhost:4318."""
@@ -151,8 +151,8 @@ class Replay:
     out: Path | None = None
     """With --rescore: write the new records to this JSONL file, which must not exist."""
     trust: Append[tuple[str, ...]] = ()
-    """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it, such as
-    sandbox=subprocess. The flag is repeated for each. SECURITY.md says what is refused, and why."""
+    """Allow a file to name this code or data: NAME=VALUE as the error shows it, such as
+    sandbox=subprocess. Repeat the flag for each. SECURITY.md says what is refused, and why."""
 
 
 @dataclass(frozen=True)
@@ -204,8 +204,8 @@ class Export:
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is your own."""
     trust: Append[tuple[str, ...]] = ()
-    """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it, such as
-    sandbox=subprocess. The flag is repeated for each. SECURITY.md says what is refused, and why."""
+    """Allow a file to name this code or data: NAME=VALUE as the error shows it, such as
+    sandbox=subprocess. Repeat the flag for each. SECURITY.md says what is refused, and why."""
     json: bool = False
     """Print JSON."""
 

@@ -106,9 +106,9 @@ def hold_images(hub: Registry, *names: str) -> list[dict[str, object]]:
 def test_prefetch_pulls_what_is_missing_and_cache_shows_and_removes_it(capsys, tmp_path, hub):
     source = rows(tmp_path, *hold_images(hub, "first", "second", "third"))
     code, out, _ = run(capsys, "swe", "prefetch", "--data", source, "--max-images", "2")
-    assert (code, out) == (0, "2 image(s) pulled, 0 there already, of 2 wanted\n")
+    assert (code, out) == (0, "2 image(s) pulled, 0 already present, of 2\n")
     code, out, _ = run(capsys, "swe", "prefetch", "--data", source)
-    assert (code, out) == (0, "1 image(s) pulled, 2 there already, of 3 wanted\n")
+    assert (code, out) == (0, "1 image(s) pulled, 2 already present, of 3\n")
     code, out, _ = run(capsys, "swe", "cache")
     assert code == 0 and "/own/first:" in out and "/own/third:" in out
     code, out, _ = run(capsys, "swe", "cache", "--max-size", "0")
@@ -122,9 +122,9 @@ def test_prefetch_without_a_daemon(capsys, tmp_path, monkeypatch):
         source = rows(tmp_path, *hold_images(server, "first", "second", "no-third"))
         argv = ("swe", "prefetch", "--data", source, "--sandbox", "namespace")
         code, out, _ = run(capsys, *argv, "--max-images", "1")
-        assert (code, out) == (0, "1 image(s) pulled, 0 there already, of 1 wanted\n")
+        assert (code, out) == (0, "1 image(s) pulled, 0 already present, of 1\n")
         code, out, _ = run(capsys, *argv)
-        assert code == 1 and "1 image(s) pulled, 1 there already, of 3 wanted" in out
+        assert code == 1 and "1 image(s) pulled, 1 already present, of 3" in out
         assert "404" in out and "agentgym images load FILE" in out
         code, out, _ = run(capsys, "images", "list")
         assert code == 0 and "/own/first:" in out and "2 image(s) in" in out
@@ -134,7 +134,7 @@ def test_prefetch_continues_after_an_unavailable_image(capsys, tmp_path, hub):
     source = rows(tmp_path, *hold_images(hub, "first", "no-second", "third"))
     code, out, _ = run(capsys, "swe", "prefetch", "--data", source)
     assert code == 1
-    assert out.startswith("2 image(s) pulled, 0 there already, of 3 wanted\nfailed: expected to ")
+    assert out.startswith("2 image(s) pulled, 0 already present, of 3\nfailed: expected to ")
     assert "no-second" in out and "see that the name is right" in out
 
 

@@ -47,8 +47,8 @@ def test_no_exploit_wins(capsys, folder, tmp_path):
     argv = ("swe", "red-team", str(folder), "--num-tasks", "1", "--out", str(out), "--only", *only)
     code, text, err = run(capsys, *argv)
     assert (code, err) == (0, "")
-    assert "2 exploits of 2 kinds: 0 paid." in text
-    assert "solution was paid 1 of 1 times, an empty submission 0 of 1." in text
+    assert "2 exploits of 2 kinds: 0 rewarded." in text
+    assert "solution was rewarded 1 of 1 times, an empty submission 0 of 1." in text
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["exploit"] for row in rows[1:]] == [
         "baseline/solution", "baseline/nothing", "exits/exit-at-import", only[0],
@@ -65,8 +65,8 @@ def test_a_winning_exploit_is_named_and_fails_the_command(capsys, folder, tmp_pa
     exploit.write_text(OWN.format(sound))
     argv = ("swe", "red-team", str(folder), "--num-tasks", "1", "--exploits", str(tmp_path / "own"))
     code, text, _ = run(capsys, *argv)
-    assert code == 1 and "1 paid" in text
-    assert "paid: kind/repair (The repair itself, which is no exploit)" in text
+    assert code == 1 and "1 rewarded" in text
+    assert "rewarded: kind/repair (The repair itself, which is no exploit)" in text
 
 
 def test_bad_arguments_are_refused(capsys, tmp_path):

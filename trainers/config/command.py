@@ -65,7 +65,7 @@ class Arguments(TrainConfig):
     dry_run: bool = False
     """Show every setting with its final value, and exit."""
     trust: Append[tuple[str, ...]] = ()
-    """Trust code or data that a file names: NAME=VALUE as the error shows it, such as
+    """Allow a file to name this code or data: NAME=VALUE as the error shows it, such as
     agent=my_agent:play. Repeat the flag for each. SECURITY.md lists what is refused, and why."""
     launch_config: str | None = None
     """Print the path of a configuration of ``accelerate launch``, to run on several GPUs, and exit:

@@ -139,7 +139,7 @@ class CoreConfig:
     ``success_bonus`` and ``invalid_action`` may be named here instead of those two flags, not as
     well."""
     window: Count | None = None
-    """Number of latest turns that the policy reads, besides the opening.
+    """Last turns that the policy reads, besides the opening.
 
     After the window has filled, every turn is a separate training row. None: all, or as many as the
     prompt shows."""

@@ -58,8 +58,8 @@ class MergeSettings:
     density: float = 0.2
     """Share of each run's changes that ties keeps."""
     trust: Append[tuple[str, ...]] = ()
-    """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it. The flag is
-    repeated for each."""
+    """Allow a file to name this code or data: NAME=VALUE as the error shows it. Repeat the flag for
+    each."""
     base: str = ""
     """Their common initial model: a folder or hub id. If left out: their warm start, if it is the
     same, or their --model."""

@@ -29,7 +29,7 @@ class Index:
     index: Literal["bm25", "tantivy"] = "bm25"
     """Search engine: bm25 for up to two million passages, tantivy for any number."""
     skip_broken_rows: bool = False
-    """Leave out and count lines that cannot be used, instead of stopping at the first."""
+    """Skip and count unusable lines instead of stopping at the first."""
     passage_chars: int = 600
     """Most characters of a passage that text and Markdown files are cut into."""
     overwrite: bool = False

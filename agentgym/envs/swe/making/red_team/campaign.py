@@ -31,7 +31,7 @@ from agentgym.support.typed_json import read_json
 FORMAT = "agentgym.red-team/1"
 """Name and version of the format of the file of a campaign."""
 MUST_WIN, MUST_LOSE = "baseline/solution", "baseline/nothing"
-"""Players that are no exploits: the solution, which has to be paid, and nothing, which must not."""
+"""Controls: the solution, which has to earn a reward, and nothing, which must not."""
 
 Place = tuple[str, int]
 """Split and index of a task."""
@@ -115,7 +115,7 @@ class Totals:
 
     @property
     def as_it_must(self) -> bool:
-        """Whether the solution was always paid, or anything else never, and something was tried."""
+        """Whether all attempts of the solution earned a reward, or none of anything else."""
         expected = self.attempts if self.exploit == MUST_WIN else 0
         return self.attempts > 0 and not self.errors and self.paid == expected
 

@@ -1,4 +1,4 @@
-"""``agentgym swe gold``: the values that published tasks are graded by, made ahead."""
+"""``agentgym swe gold``: compute in advance the values by which published tasks are graded."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrepareGold:
-    """Run the right solutions of a published set, and keep the values that its tests look at.
+    """Run the reference solutions of a published set, and store the values that its tests check.
 
-    Hidden tests are then graded blinded: what they compare with never enters a sandbox. Repeat
-    the command to resume a run that was cut off.
+    Hidden tests are then graded blinded: the expected values never enter a sandbox. Repeat the
+    command to resume an interrupted run.
     """
 
     data: Positional[Path]
@@ -33,23 +33,23 @@ class PrepareGold:
     split: str | None = None
     """Split of the tasks. None: all of them."""
     num_tasks: int | None = None
-    """Number of tasks, from the first on. None: all of them."""
+    """Number of tasks, starting with the first. None: all of them."""
     sandbox: str = "auto"
-    """Back end of the sandboxes, one that can play images."""
+    """Back end of the sandboxes, which must support images."""
     test_timeout: int = 1800
-    """Seconds that one run of the tests may take; a task has up to seven."""
+    """Time limit of a test run in seconds; a task needs up to seven runs."""
     pull: str = "missing"
-    """When images are pulled: missing, always or never."""
+    """When to pull images: missing, always or never."""
     data_set: str | None = None
-    """Set that the rows are of, such as swe-gym. None: recognised by their fields."""
+    """Set of the rows, such as swe-gym. None: recognised by their fields."""
     image_mirror: str = ""
-    """Registry and namespace from which the images come instead of their own."""
+    """Registry and namespace to pull the images from instead of the original ones."""
     skip_broken_rows: bool = False
-    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+    """Skip and count unusable rows instead of stopping at the first."""
 
 
 def gold(command: PrepareGold, console: Console) -> int:
-    """Make the values of instances; 1 if some could not be made."""
+    """Compute the values of instances; 1 if some fail."""
     from agentgym.core.options import choice
     from agentgym.envs.swe.grading.preparation import prepare
     from agentgym.envs.swe.instance_boxes import PULLS, Boxes
@@ -71,8 +71,8 @@ def gold(command: PrepareGold, console: Console) -> int:
     if gold_result.untried:
         say(
             console,
-            f"{len(gold_result.untried)} not tried, since several failed one after the other; run "
-            "the command again to go on from there",
+            f"{len(gold_result.untried)} not tried, because several failed in a row; repeat the "
+            "command to resume",
         )
     return int(bool(gold_result.failed))
 

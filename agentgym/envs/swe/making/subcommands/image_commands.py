@@ -39,7 +39,7 @@ class RowsOptions(Protocol):
 
     @property
     def image_mirror(self) -> str:
-        """Registry and namespace from which the images come instead of their own."""
+        """Registry and namespace to pull the images from instead of the original ones."""
         ...
 
     @property
@@ -57,48 +57,48 @@ class ShowImage:
     data: Path | None = None
     """File or folder of rows, name of a set, or its id on the hub."""
     data_set: str | None = None
-    """Set that the rows are of, such as swe-gym. None: recognised by their fields. Without --data
-    the rule of the set names the image."""
+    """Set of the rows, such as swe-gym. None: recognised by their fields. Without --data the image
+    is named by the set's rule."""
     image_mirror: str = ""
-    """Registry and namespace from which the images come instead of their own."""
+    """Registry and namespace to pull the images from instead of the original ones."""
     skip_broken_rows: bool = False
-    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+    """Skip and count unusable rows instead of stopping at the first."""
 
 
 @dataclass(frozen=True)
 class Prefetch:
-    """Pull the container images of a published set ahead."""
+    """Pull the container images of a published set in advance."""
 
     data: Path
     """File or folder of rows, name of a set, or its id on the hub."""
     split: str | None = None
     """Split of the tasks. None: all of them."""
     max_images: int | None = None
-    """Most images, in the order of the tasks. None: all of them."""
+    """Maximum number of images, in the order of the tasks. None: all of them."""
     max_size: str | None = None
-    """Size, such as 50GB, at which pulling stops."""
+    """Total size at which pulling stops, such as 50GB."""
     sandbox: Literal["auto", "namespace", "docker"] = "auto"
-    """Back end of the sandboxes that the images are for: an engine (docker), or namespaces, which
-    need no daemon; auto takes an engine if one runs."""
+    """Back end of the sandboxes that use the images: docker, or namespace, which needs no daemon;
+    auto: docker if its daemon runs."""
     data_set: str | None = None
-    """Set that the rows are of, such as swe-gym. None: recognised by their fields."""
+    """Set of the rows, such as swe-gym. None: recognised by their fields."""
     image_mirror: str = ""
-    """Registry and namespace from which the images come instead of their own."""
+    """Registry and namespace to pull the images from instead of the original ones."""
     skip_broken_rows: bool = False
-    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+    """Skip and count unusable rows instead of stopping at the first."""
 
 
 @dataclass(frozen=True)
 class Cache:
-    """Show the container images that agentgym pulled or made, and remove some."""
+    """Show the container images that agentgym pulled or made, or remove some."""
 
     max_size: str | None = None
     """Size to keep, such as 50GB: the least recently used of these images are removed until the
-    rest fits. Other images are never touched."""
+    others fit. Images from elsewhere are never removed."""
 
 
 def image(command: ShowImage, console: Console) -> int:
-    """Print the image of an instance, and nothing else, to standard output."""
+    """Print only the name of an instance's image to standard output."""
     if command.data is None:
         say(console, _by_rule(command))
         return 0
@@ -115,7 +115,7 @@ def image(command: ShowImage, console: Console) -> int:
 
 
 def prefetch(command: Prefetch, console: Console) -> int:
-    """Pull the images of instances; 1 if one could not be had."""
+    """Pull the images of instances; 1 if one could not be pulled."""
     from agentgym.envs.swe.official.prefetch import prefetch
     from agentgym.support.sizes import parse_size
 
@@ -154,14 +154,14 @@ def cache(command: Cache, console: Console) -> int:
     total = sum(record["size"] for record in images)
     say(
         console,
-        f"{len(images)} image(s) that agentgym pulled or made, {_size(total)}; layers that they "
-        "share count for each. Others' images are never touched.",
+        f"{len(images)} image(s) that agentgym pulled or made, {_size(total)}; shared "
+        "layers count for each. Images from elsewhere are never removed.",
     )
     return 0
 
 
 def _by_rule(command: ShowImage) -> str:
-    """Return the image of an id by the rule of a set, where there are no rows."""
+    """Return the image of an id by the rule of a set, without rows."""
     from agentgym.envs.swe.official.images import image_name
     from agentgym.envs.swe.official.sets import data_set
 
@@ -230,14 +230,13 @@ def _pulling(sandbox: str) -> Pulling:
 def _describe_pulls(fetched: Fetched, total: int) -> str:
     """Describe the outcome for images."""
     lines = [
-        f"{len(fetched.pulled)} image(s) pulled, {len(fetched.existing)} there already, "
-        f"of {total} wanted"
+        f"{len(fetched.pulled)} image(s) pulled, {len(fetched.existing)} already present, "
+        f"of {total}"
     ]
     lines += [f"failed: {reason}" for reason in fetched.failed.values()]
     if fetched.untried:
         lines.append(
-            f"{len(fetched.untried)} not tried: {fetched.why}; run the command again to go on "
-            "from there"
+            f"{len(fetched.untried)} not tried: {fetched.why}; repeat the command to resume"
         )
     return "\n".join(lines)
 

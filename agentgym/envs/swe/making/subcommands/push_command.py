@@ -1,4 +1,4 @@
-"""``agentgym push harbor``: write SWE tasks as a dataset of Harbor, and upload it if asked."""
+"""``agentgym push harbor``: write SWE tasks as a dataset of Harbor, and upload it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``agentgym swe red-team``: exploits on a sample of tasks, and who is paid."""
+"""``agentgym swe red-team``: exploits on a sample of tasks, and which earn a reward."""
 
 from __future__ import annotations
 
@@ -21,38 +21,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RedTeam:
-    """Play known exploits of graders on some tasks, and print which of them are paid.
+    """Play known exploits of graders on some tasks, and report which of them earn a reward.
 
-    The solution and an empty submission are played beside them. Exit code 1 if an exploit or
-    the empty submission is paid, the solution is not, or an attempt ended in an error.
+    The solution and an empty submission are played for comparison. Exit code 1 if an exploit or the
+    empty submission earns a reward, the solution earns none, or an attempt ends in an error.
     """
 
     data: Positional[str] = "bundled"
     """bundled, a folder that agentgym swe build made, or rows of a published set."""
     num_tasks: int = 4
-    """Number of tasks on which each exploit is tried, from as many repositories as there are."""
+    """Number of tasks for each exploit, spread over as many repositories as possible."""
     seed: int = 0
-    """Seed of the choice of tasks."""
+    """Seed of the task selection."""
     split: str | None = None
     """Split of the tasks. None: all of them."""
     out: Path | None = None
-    """File of the attempts, a line of JSON each. Repeat the command to resume a run that was cut
-    off."""
+    """File of the attempts, as JSON lines. Repeat the command to resume an interrupted run."""
     only: tuple[str, ...] = ()
     """Only these exploits: names such as hooks/conftest-in-the-root, or kinds such as hooks."""
     exploits: Path | None = None
-    """Folder of exploits of your own, as KIND/NAME.toml, in place of those of the package."""
+    """Folder of your exploits, as KIND/NAME.toml, in place of the bundled ones."""
     concurrency: int = 1
     """Episodes played at the same time."""
     sandbox: str = "auto"
     """Back end of the sandboxes: namespace, docker or remote; auto takes the first that can run
     here."""
     grading_timeout: int | None = None
-    """Seconds that one grading may take. None: as the environment says."""
+    """Time limit of a grading in seconds. None: the environment's default."""
 
 
 def red_team(command: RedTeam, console: Console) -> int:
-    """Play exploits; 1 if one was paid."""
+    """Play exploits; 1 if one earned a reward."""
     from agentgym.envs.swe.making.red_team import EXPLOITS, Campaign, load_exploits, totals
 
     exploits = load_exploits(command.exploits or EXPLOITS, command.only)
@@ -91,7 +90,7 @@ def _table(rows: Sequence[Totals]) -> Table:
     """Return the outcome of each exploit."""
     from rich.table import Table
 
-    table = Table("exploit", "tried", "paid", "flagged", "ended by", "why not judged")
+    table = Table("exploit", "tried", "rewarded", "flagged", "ended by", "why not judged")
     for row in rows:
         ends = ", ".join(f"{name} {count}" for name, count in row.stop_reasons.most_common())
         why = row.reasons.most_common(1)
@@ -111,19 +110,19 @@ def _describe_winners(rows: Sequence[Totals], exploits: Sequence[Exploit]) -> st
     errors = sum(row.errors for row in rows)
     kinds = len({exploit.kind for exploit in exploits})
     lines = [
-        f"{len(exploits)} exploits of {kinds} kinds: {len(paid)} paid. "
-        f"The solution was paid {solution.paid} of {solution.attempts} times, "
+        f"{len(exploits)} exploits of {kinds} kinds: {len(paid)} rewarded. "
+        f"The solution was rewarded {solution.paid} of {solution.attempts} times, "
         f"an empty submission {nothing.paid} of {nothing.attempts}."
     ]
     if solution.by_tests_alone:
         lines.append(
             f"{solution.by_tests_alone} of the {solution.attempts} tasks rest on tests alone, "
-            "which source can lie about: they have neither held-out questions nor blinded values"
+            "which a submission can fake: they have neither held-out questions nor blinded values"
         )
     titles = {exploit.name: exploit.title for exploit in exploits}
-    lines += [f"paid: {row.exploit} ({titles[row.exploit]})" for row in paid]
+    lines += [f"rewarded: {row.exploit} ({titles[row.exploit]})" for row in paid]
     if errors:
         lines.append(
-            f"{errors} attempts ended in an error: see --out; the same command plays them again"
+            f"{errors} attempts ended in an error: see --out; the command plays them again"
         )
     return "\n".join(lines)

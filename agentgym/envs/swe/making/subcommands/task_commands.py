@@ -1,4 +1,4 @@
-"""``agentgym swe build`` and ``list``: tasks made of libraries, and what a set holds."""
+"""``agentgym swe build`` and ``list``: make tasks from libraries, and list the tasks of a set."""
 
 from __future__ import annotations
 
@@ -38,40 +38,39 @@ class Build:
     """Make SWE tasks from Python libraries: changes of their source, or pairs of releases."""
 
     library: Positional[tuple[str, ...]]
-    """What to make tasks from: a requirement such as toolz==1.2.0, whose source distribution pip
-    downloads, the file of one, a folder, or installed:NAME. For --kind versions, two or more
-    releases of one library from old to new. The words bundled and bundled-tokens rebuild the tasks
-    that come with the package."""
+    """Source of the tasks: a requirement such as toolz==1.2.0, whose source distribution pip
+    downloads, a source distribution file, a folder, or installed:NAME. For --kind versions, two or
+    more releases of one library from old to new. bundled and bundled-tokens rebuild the tasks that
+    come with the package."""
     out: Path
-    """Folder of the tasks. Repeat the command to resume a run that was cut off."""
+    """Folder of the tasks. Repeat the command to resume an interrupted run."""
     kind: tuple[Kind, ...] = ("mutation",)
-    """Kinds of tasks. mutation: faults of one token; two-faults: in different files;
-    removed-feature: a function to write anew; changed-interface: a parameter renamed or two
-    reordered in all files; moved-function: an import of its old place; missing-validation: guards
-    removed; all: each of these but mutation; regression: what the patches of --regressions put into
-    it; versions, alone: the tests of a release on the source of the one before it."""
+    """Kinds of tasks. mutation: one wrong token; two-faults: two of them in different files;
+    removed-feature: a function to reimplement; changed-interface: a parameter renamed or two
+    swapped in all files; moved-function: imports from its old module; missing-validation: guards
+    removed; all: each of these but mutation; regression: the patches of --regressions; versions,
+    only alone: the tests of a release on the source of its predecessor."""
     regressions: Path | None = None
-    """Folder of patches, each of which puts a regression into the library, for --kind
-    regression."""
+    """Folder of patches for --kind regression, each of which adds a regression to the library."""
     release_before: str = ""
-    """The release before the one with these regressions, which issues name: such as 1.3."""
+    """Release before these regressions, which the issues name, such as 1.3."""
     num_tasks: int = 50
-    """Number of tasks of each library, at most, as many of each kind. Not for versions."""
+    """Maximum number of tasks per library, divided evenly among kinds. Not for versions."""
     seed: int = 0
-    """Seed of the choice of faults and of the wording."""
+    """Seed of the faults and of the wording."""
     sandbox: str = "auto"
     """Back end of the sandboxes: namespace, docker or remote; auto takes the first that can run
     here."""
     test_timeout: float = 120.0
-    """Seconds that one run of the tests may take."""
+    """Time limit of a test run in seconds."""
     held_out: bool = True
-    """Make held-out questions for every task, which repairs have to answer as the sound source
-    does. Without them the visible tests alone decide."""
+    """Make held-out questions for every task, which a repair has to answer like the original
+    source. Without them only the visible tests decide."""
 
 
 @dataclass(frozen=True)
 class List:
-    """List SWE tasks with repository, tests, what verdicts rest on, and the issue."""
+    """List SWE tasks with repository, tests, evidence of verdicts, and issue."""
 
     data: Positional[str] = "bundled"
     """bundled, bundled-tokens, a folder that agentgym swe build made, or rows of a published
@@ -79,7 +78,7 @@ class List:
     split: str | None = None
     """Split of the tasks. None: all of them."""
     num_tasks: int = 50
-    """Number of tasks to list of each split, at most."""
+    """Maximum number of tasks to list per split."""
 
 
 def build(command: Build, console: Console) -> int:
@@ -105,8 +104,8 @@ def build(command: Build, console: Console) -> int:
         _ask(command, console)
     if not total:
         raise DataError(
-            f"expected tasks from {', '.join(command.library)}, got none; what became of each try "
-            f"stands in {command.out / 'trials.jsonl'}"
+            f"expected tasks from {', '.join(command.library)}, got none; the outcome of each "
+            f"trial is in {command.out / 'trials.jsonl'}"
         )
     say(console, f"{total} tasks in {command.out}{_splits(command)}. Next:")
     for use in ("play swe", "validate swe", "eval swe --policy oracle", "train --env swe"):
@@ -115,7 +114,7 @@ def build(command: Build, console: Console) -> int:
 
 
 def _splits(command: Build) -> str:
-    """Say how many tasks each split has; a rebuild of the bundled ones has folders of its own."""
+    """Describe the number of tasks per split; a rebuild of the bundled tasks has other folders."""
     from agentgym.envs.swe.tasks import INDEX, Source, open_instances
 
     if not (command.out / INDEX).is_file():
@@ -155,23 +154,23 @@ def _patches(command: Build) -> Path:
     """Return the folder of the regressions of a library.
 
     Raises:
-        ConfigurationError: There is none, or there are several libraries.
+        ConfigurationError: There is no such folder, or there are several libraries.
     """
     folder = command.regressions
     if folder is None or not any(folder.glob("*.patch")) or len(command.library) > 1:
         raise ConfigurationError(
             "expected --kind regression with one library and --regressions FOLDER, a folder of "
-            f"*.patch files that each put a regression into it; got {len(command.library)} and "
+            f"*.patch files that each add a regression to it; got {len(command.library)} and "
             f"{folder or 'no folder'}"
         )
     return folder
 
 
 def _kinds(command: Build) -> dict[str, int]:
-    """Return the most tasks of each kind; none where pairs of releases are asked for.
+    """Return the maximum number of tasks of each kind; empty for pairs of releases.
 
     Raises:
-        ConfigurationError: Pairs of releases and other kinds are asked for at once.
+        ConfigurationError: Pairs of releases and other kinds are requested at once.
     """
     from agentgym.envs.swe.making.kinds import LARGER
 
@@ -191,7 +190,7 @@ def _kinds(command: Build) -> dict[str, int]:
 
 
 def _ask(command: Build, console: Console) -> None:
-    """Make the held-out questions of the tasks, and say where there are too few."""
+    """Make the held-out questions of the tasks, and report tasks with too few."""
     from agentgym.envs.swe.instance_boxes import Boxes
     from agentgym.envs.swe.making.banks import BankProgress, build_banks
     from agentgym.envs.swe.making.bundled_sets import TASKS, bundled_folders, collect_banks
@@ -216,7 +215,7 @@ def _ask(command: Build, console: Console) -> None:
     if bundled:
         collect_banks(command.out)
     if lacking:
-        say(console, f"too few held-out questions tell the fault of {', '.join(lacking)}")
+        say(console, f"too few held-out questions detect the fault of {', '.join(lacking)}")
 
 
 def _yield(rows: Sequence[BuildProgress]) -> Table:
