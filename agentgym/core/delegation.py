@@ -71,13 +71,13 @@ class Delegation(Extension):
 
     def open(self, observation: str) -> str:
         """Begin a try as the planner; the numbering of workers continues."""
-        self._scene, self._task, self._turns_remaining = observation, "", 0
+        self._scene, self._task, self._left = observation, "", 0
         return observation
 
     @property
     def works(self) -> bool:
         """Whether a worker acts now."""
-        return self._turns_remaining > 0
+        return self._left > 0
 
     @property
     def agent(self) -> str:
@@ -104,7 +104,7 @@ class Delegation(Extension):
     def idled(self, outcome: Outcome) -> Outcome:
         """Deduct a turn from the acting worker, if any."""
         if self.works:
-            self._turns_remaining -= 1
+            self._left -= 1
             if not self.works and not (outcome.terminated or outcome.truncated):
                 report = f"worker {self._workers} ended without a report"
                 outcome = replace(outcome, observation=report)
@@ -125,9 +125,9 @@ class Delegation(Extension):
             return f"invalid: write words behind {order.name}", False
         if self.works:
             report = f"{self.agent} reports: {order.text}"
-            self._turns_remaining = 0
+            self._left = 0
             return report, True
-        self._workers, self._task, self._turns_remaining = (
+        self._workers, self._task, self._left = (
             self._workers + 1,
             order.text,
             self.worker_turns,
@@ -145,13 +145,13 @@ class Delegation(Extension):
         if not self.works:
             task = " ".join(self._goal.split()) or "the task"  # an order without words is refused
             return f"{DELEGATE} {bounded(task, LONGEST, brackets=False)}"
-        return action if self._turns_remaining > 1 else UNFINISHED
+        return action if self._left > 1 else UNFINISHED
 
     def turns(self, plan: int | None) -> int | None:
         """Return the number of turns, counted from now, that a plan of ``plan`` actions takes."""
         if not plan:
             return plan
-        order_turns = self._turns_remaining - 1 if self.works else 0
+        order_turns = self._left - 1 if self.works else 0
         if plan <= order_turns:
             return plan
         own_turns = plan - order_turns

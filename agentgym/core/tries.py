@@ -51,18 +51,18 @@ class Tries(Extension):
     def begin(self, goal: str, horizon: int) -> None:
         """Begin the first try; each has an equal share of the turns, the last one the rest."""
         self._last = min(self.most, horizon)  # every try needs at least one turn
-        self._share, self._turns_remaining = horizon // self._last, horizon
+        self._share, self._left = horizon // self._last, horizon
         self._count(1)
 
     def _count(self, number: int) -> None:
         """Count the turns and the rewards of a try."""
         self._now, self._paid = number, 0.0
         # The try ends when this many turns of the episode are left.
-        self._end = 0 if number == self._last else self._turns_remaining - self._share
+        self._end = 0 if number == self._last else self._left - self._share
 
     def turns_left(self, turns: int) -> int:
         """Return the number of turns left in this try."""
-        return self._turns_remaining - self._end
+        return self._left - self._end
 
     def horizon(self, turns: int) -> int:
         """Return the turn budget of all tries."""
@@ -71,10 +71,10 @@ class Tries(Extension):
     def play(self, native: str, turn: TurnAnswers) -> Outcome:
         """Take one turn; begin the next try if that ends this one unsolved."""
         outcome = turn.act()
-        self._turns_remaining -= 1
+        self._left -= 1
         terms = outcome.terms or {TASK_TERM: outcome.reward}
         self._paid += total(terms.values())
-        over = outcome.terminated or outcome.truncated or self._turns_remaining <= self._end
+        over = outcome.terminated or outcome.truncated or self._left <= self._end
         if not over or outcome.success or self._now == self._last:
             return outcome
         ended, terms = self._now, {**terms, TAKEN_BACK: -self._paid}
