@@ -7,8 +7,11 @@ an episode begins with; one that is failed for good ends below 0.
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from agentgym.core.options import flag
@@ -20,12 +23,25 @@ from agentgym.interop.world import World, WorldTurn
 
 HORIZON = 100
 """Turn budget, that of the paper."""
+LONG_HORIZON = 250
+"""Turn budget of `LONG_TASKS`, whose gold paths have 108 to 194 actions in 12 variations."""
+LONG_TASKS = (
+    "inclined-plane-friction-unnamed-surfaces",
+    "mendelian-genetics-known-plant",
+    "mendelian-genetics-unknown-plant",
+)
 MOST_STEPS = 2**31 - 1
 """Limit of steps that the peer is given, as ours holds."""
 FULL = 100
 """Score of a solved task."""
 UNKNOWN = "No known action matches that input."
 """How the peer answers what it does not understand."""
+JAVA_OPTIONS = "JAVA_TOOL_OPTIONS"
+"""Variable whose options every Java takes."""
+SAME_HASHES = "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockExperimentalVMOptions -XX:hashCode=2"
+"""Options that give all objects one hash. Otherwise what a room lists, and the gold path, follow
+from the objects that the process made before, as the peer keeps objects in sets."""
+_starting = threading.Lock()
 
 
 def make(
@@ -57,7 +73,8 @@ def make(
     try:
         with request.opening():
             tasks = world.tasks(request)
-        return ImportedEnv(world, tasks, has_expert=True, **{"horizon": HORIZON, **env_options})
+        horizon = LONG_HORIZON if reference in LONG_TASKS else HORIZON
+        return ImportedEnv(world, tasks, has_expert=True, **{"horizon": horizon, **env_options})
     except BaseException:
         world.close()
         raise
@@ -175,7 +192,8 @@ class ScienceWorld(World):
     def _load(self, variation: int, gold: bool = False) -> None:
         if self._peer is None:
             module = require("scienceworld", "scienceworld")
-            self._peer = module.ScienceWorldEnv("", envStepLimit=MOST_STEPS)
+            with _same_hashes():
+                self._peer = module.ScienceWorldEnv("", envStepLimit=MOST_STEPS)
         self._variation = variation
         self._peer.load(self._name, variation, self._simplifications, generateGoldPath=gold)
 
@@ -197,3 +215,18 @@ class ScienceWorld(World):
         for action in self._actions:
             self._peer.server.step(action)
         self._score = self._scored()
+
+
+@contextmanager
+def _same_hashes() -> Iterator[None]:
+    """Let a Java that is started meanwhile give all objects one hash."""
+    with _starting:
+        before = os.environ.get(JAVA_OPTIONS)
+        os.environ[JAVA_OPTIONS] = f"{before or ''} {SAME_HASHES}".strip()
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[JAVA_OPTIONS]
+            else:
+                os.environ[JAVA_OPTIONS] = before

@@ -45,6 +45,34 @@ def test_the_gold_path_solves_a_task_and_its_rewards_are_the_score(env: TextEnv)
     assert env.oracle_action() is None
 
 
+def test_an_episode_does_not_depend_on_those_before(env: TextEnv) -> None:
+    """What a room lists and the gold path followed from the objects of earlier episodes."""
+
+    def episode(index: int) -> list[str]:
+        observation, info = env.reset(options={"split": "train", "index": index})
+        texts = [observation]
+        while not info["stop_reason"]:
+            texts.append(str(env.oracle_action()))
+            observation, _, _, _, info = env.step(texts[-1])
+            texts.append(observation)
+        return texts
+
+    first = episode(0)
+    episode(1)
+    assert episode(0) == first
+
+
+@pytest.mark.slow
+def test_the_horizon_holds_the_gold_path() -> None:
+    name = "scienceworld:inclined-plane-friction-unnamed-surfaces"
+    env = make_imported(name, simplifications="easy", list_actions=False)
+    _, info = env.reset(options={"split": "train", "index": 0})
+    while not info["stop_reason"]:
+        info = env.step(str(env.oracle_action()))[4]
+    assert info["success"] and 100 < info["turn"] < info["horizon"] == 250
+    env.close()
+
+
 def test_what_is_not_understood_is_invalid_and_the_splits_are_the_peers(env: TextEnv) -> None:
     env.reset(options={"split": "train", "index": 1})
     for text in ("qqq no such action", "\ud800\x00", "look " * 2000):
