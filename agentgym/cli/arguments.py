@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from agentgym.cli.leaderboard_arguments import OpenPanel, SealPanel, VerifyEntries
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.support.flag_marks import Append, Positional, Suppress
 from agentgym.support.hub_upload import PushArguments
@@ -441,6 +442,9 @@ COMMANDS: Mapping[str, type] = {
     "eval": Eval,
     "protocols": Protocols,
     "compare": Compare,
+    "leaderboard verify": VerifyEntries,
+    "leaderboard seal": SealPanel,
+    "leaderboard open": OpenPanel,
     "replay": Replay,
     "export": Export,
     "view": View,
@@ -462,6 +466,7 @@ COMMANDS: Mapping[str, type] = {
 """The subcommands outside of the families, by name."""
 ABOUT = "Gymnasium environments of text tasks for language-model agents."
 ABOUT_FIRST: Mapping[str, str] = {
+    "leaderboard": "Verify entries by replay, and seal panels whose tasks are published later.",
     "serve": "Serve environments, searches or sandboxes to other programs.",
     "push": "Write environments as other projects' hubs take them, and upload them if asked.",
     "images": "Manage container images for sandboxes.",
@@ -469,7 +474,7 @@ ABOUT_FIRST: Mapping[str, str] = {
 """Descriptions of the first words of commands with two words."""
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "start": ("doctor", "list", "play"),
-    "evaluate": ("eval", "compare", "view", "protocols"),
+    "evaluate": ("eval", "compare", "leaderboard", "view", "protocols"),
     "train": ("train", "presets", "merge"),
     "recorded episodes": ("replay", "export"),
     "own tasks and environments": ("init", "validate", "conform", "push", "synth", "index", "swe"),

@@ -33,6 +33,7 @@ from agentgym.cli.arguments import (
 )
 from agentgym.cli.environments import make
 from agentgym.cli.families import family_subcommands
+from agentgym.cli.leaderboard_arguments import OpenPanel, SealPanel, VerifyEntries
 from agentgym.registration.making import resolve
 
 if TYPE_CHECKING:
@@ -122,6 +123,12 @@ def _compare(command: Compare, console: Console) -> int:
     from agentgym.cli.compare import compare
 
     return compare(command, console)
+
+
+def _leaderboard(command: Any, console: Console) -> int:
+    from agentgym.cli import leaderboard
+
+    return leaderboard.ACTIONS[type(command)](command, console)
 
 
 def _doctor(command: Doctor, console: Console) -> int:
@@ -221,6 +228,7 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     Eval: _eval,
     Protocols: _protocols,
     Compare: _compare,
+    **dict.fromkeys((VerifyEntries, SealPanel, OpenPanel), _leaderboard),
     Replay: _replay,
     Export: _export,
     View: _view,

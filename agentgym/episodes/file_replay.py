@@ -300,7 +300,7 @@ def _worked(
         on_episode()
 
 
-class _Work:
+class EpisodeWork:
     """Base class of functions of an episode that run in this process or in several.
 
     Args:
@@ -325,7 +325,7 @@ class _Work:
         self._stack.close()
 
 
-class _Replaying(_Work):
+class _Replaying(EpisodeWork):
     """Replays episodes."""
 
     def __init__(self, env: str | None, trusted: Sequence[str]) -> None:
@@ -343,7 +343,7 @@ class _Replaying(_Work):
             return _Outcome.of(error)
 
 
-class _Rescoring(_Work):
+class _Rescoring(EpisodeWork):
     """Rescores episodes."""
 
     def __init__(

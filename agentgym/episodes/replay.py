@@ -19,8 +19,9 @@ either, only that the episode was still running. Fields that a record lacks, suc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from dataclasses import fields as dataclass_fields
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
@@ -29,25 +30,12 @@ import numpy as np
 
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.hooks import Cost, HookRunner, TaskReward, TurnReward, TurnState, Verdict
-from agentgym.core.info import known_turns
 from agentgym.core.outcome import StopReason, reason_words
 from agentgym.core.reward_functions import read_hooks
 from agentgym.core.tasks import canonical_json
-from agentgym.episodes.recorder import (
-    costs_of,
-    executed,
-    hook_names,
-    invalid_reason,
-    package_versions,
-    plain,
-    potential,
-    rng_key,
-    verdicts_of,
-)
-from agentgym.episodes.records import Episode, RecordedState, Turn, clean
-from agentgym.errors import AgentGymError, ConfigurationError, DataError
-from agentgym.policies.basic import CallablePolicy
-from agentgym.policies.play import Moment, play
+from agentgym.episodes.recorder import Recorder, package_versions, plain
+from agentgym.episodes.records import Episode, RecordedState, Turn
+from agentgym.errors import AgentGymError, ConfigurationError, DataError, EnvFailure
 from agentgym.registration.imports import find, split
 from agentgym.rewards import ShapedReward
 from agentgym.rewards.table import hooks_from_json
@@ -81,7 +69,9 @@ class ReplayReport:
     turns: int
     """Turns played before the end or the first difference."""
     difference: str = ""
-    """The first difference; empty when there is none."""
+    """The first difference, in words; empty when there is none."""
+    first: Difference | None = None
+    """Its place and field."""
 
 
 def make_env(
@@ -120,6 +110,28 @@ def make_env(
     if "reward_hooks" in changes and not changes["reward_hooks"]:
         del kwargs["reward_hooks"]
     return _make_registered(imported[1] if imported else episode.env_id, kwargs)
+
+
+def make_env_of(env_id: str, env_kwargs: Mapping[str, Any]) -> gymnasium.Env[str, str]:
+    """Make the environment that a report or another file names, under the rules of `make_env`.
+
+    Args:
+        env_id: Its id.
+        env_kwargs: Its arguments; ``reward_hooks`` as in a report.
+
+    Raises:
+        AgentGymError: An error of `make_env`.
+    """
+    kwargs = dict(env_kwargs)
+    hooks = kwargs.pop("reward_hooks", [])
+    if not isinstance(hooks, list):
+        raise DataError(f"expected a list of reward hooks, got {hooks!r:.80}")
+    start = RecordedState("", 0.0, 0.0, "")
+    return make_env(
+        Episode(
+            env_id, kwargs, "", "", "", None, None, {}, start, (), "", reward_hooks=tuple(hooks)
+        )
+    )
 
 
 def _make_registered(env_id: str, kwargs: Mapping[str, Any]) -> gymnasium.Env[str, str]:
@@ -170,21 +182,29 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
         EnvFailure: The environment fails.
         TaskNotFound: The task does not exist.
     """
+    if not episode.began:
+        return ReplayReport(True, 0)
     used = GuardedEnv(env if env is not None else make_env(episode))
     try:
-        turns, difference = _compare(episode, used)
+        new, failure = play_again(episode, Recorder(used, None))
     finally:
         if env is None:
             used.close()
-    if difference:
-        versions = package_versions()
-        changed = [
-            f"{name} {version} then, {versions.get(name)} now"
-            for name, version in episode.packages.items()
-            if versions.get(name) != version
-        ]
-        difference += f" ({'; '.join(changed)})" if changed else ""
-    return ReplayReport(not difference, turns, difference)
+    difference = first_difference(episode, new)
+    # A failure is only the record's fault if the episode differed before it.
+    if failure is not None and (difference is None or difference.at_end or not new.began):
+        raise failure
+    if difference is None:
+        return ReplayReport(True, len(episode.turns))
+    versions = package_versions()
+    changed = [
+        f"{name} {version} then, {versions.get(name)} now"
+        for name, version in episode.packages.items()
+        if versions.get(name) != version
+    ]
+    words = f"{difference} ({'; '.join(changed)})" if changed else str(difference)
+    turns = len(new.turns) if difference.at_end else max(difference.turn - 1, 0)
+    return ReplayReport(False, turns, words, difference)
 
 
 def set_generator(episode: Episode, env: gymnasium.Env[str, str]) -> None:
@@ -221,42 +241,155 @@ def recall(episode: Episode, env: gymnasium.Env[str, str], ask: bool = False) ->
         layer = layer.env
 
 
-def _compare(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[int, str]:
-    if not episode.began:
-        return 0, ""
-    recorded = (turn.action for turn in episode.turns)
-    recall(episode, env)
-    set_generator(episode, env)
-    moments = play(
-        CallablePolicy(lambda observation, info: next(recorded)),
-        env,
-        seed=episode.seed,
-        options=dict(episode.options),
-    )
-    # Compare turn by turn, because the comparison reads the environment's current state.
-    start = moment = _answered(next(moments))
-    difference = _start_differs(episode, env, start.observation, start.info)
-    if difference:
-        return 0, f"reset: {difference}"
-    for number, turn in enumerate(episode.turns, 1):
-        moment = _answered(next(moments))
-        difference = _turn_differs(turn, env, moment)
-        if difference:
-            return number - 1, f"turn {number}: {difference}"
-        if moment.over and number < len(episode.turns):
-            return number, f"turn {number}: the episode ended, {len(episode.turns)} turns recorded"
-    difference = _end_differs(episode, moment.info)
-    return len(episode.turns), difference and f"end: {difference}"
+def play_again(
+    episode: Episode, recorder: Recorder, ask: bool = False
+) -> tuple[Episode, EnvFailure | None]:
+    """Play the recorded actions in an environment; every replay and rescoring does this.
+
+    Args:
+        episode: The record.
+        recorder: An environment, in which the hooks and arguments may differ from the recorded.
+        ask: Whether judges may send questions without a recorded verdict, see `recall`.
+
+    Returns:
+        The new record, which ends with stop reason ``error`` where the record ends before the
+        environment does; and the failure of the environment, if it failed.
+    """
+    recall(episode, recorder, ask)
+    set_generator(episode, recorder)
+    failure: EnvFailure | None = None
+    try:
+        recorder.reset(seed=episode.seed, options=dict(episode.options))
+        for turn in episode.turns:
+            *_, terminated, truncated, _ = recorder.step(turn.action)
+            if terminated or truncated:  # if earlier than recorded, a comparison will say so
+                break
+    except EnvFailure as error:
+        failure = error
+    recorder.end(StopReason.ERROR.value)  # closes an episode that still runs
+    assert recorder.last is not None
+    return recorder.last, failure
 
 
-def _answered(moment: Moment) -> Moment:
-    if moment.failure is not None:
-        raise moment.failure
-    return moment
+class Difference(NamedTuple):
+    """Where two records of one episode differ."""
+
+    turn: int
+    """Number of the turn, from 1; 0: the reset, -1: the end of the episode."""
+    field: str
+    """Name of the field."""
+    words: str
+    """Both values, in words."""
+
+    @property
+    def at_end(self) -> bool:
+        """Whether all turns that were played are as recorded."""
+        return self.turn == _END
+
+    @property
+    def place(self) -> str:
+        """Place in words: ``reset``, ``turn N`` or ``end``."""
+        return {0: "reset", _END: "end"}.get(self.turn, f"turn {self.turn}")
+
+    def __str__(self) -> str:
+        """Return place and values."""
+        return f"{self.place}: {self.words}"
 
 
-def _differs(name: str, expected: object, actual: object) -> str:
-    if isinstance(expected, str) and isinstance(actual, str) and expected != actual:
+def first_difference(
+    old: Episode, new: Episode, fields: Container[str] | None = None
+) -> Difference | None:
+    """Compare a record with that of its replay.
+
+    Args:
+        old: The record.
+        new: What `play_again` returned for it.
+        fields: Names of the fields to compare; None: all that a replay can verify.
+
+    Returns:
+        The first difference in the order of play, or None.
+    """
+    for turn, name, expected, actual in _compared(old, new):
+        if (fields is None or name in fields) and (
+            words := describe_difference(name, expected, actual)
+        ):
+            if name == "rng_key":
+                source = f"seed {old.seed}" if old.rng is None else "rng"
+                words = f"{source} leads to another rng_key: {words}"
+            elif name == "turns":
+                words = f"the episode ended after turn {actual}, {expected} turns recorded"
+            return Difference(turn, name, words)
+    return None
+
+
+_END = -1
+_Compared = tuple[int, str, object, object]
+"""Turn, as in `Difference`; name of the field, recorded and replayed value."""
+
+
+def _compared(old: Episode, new: Episode) -> Iterator[_Compared]:
+    """Yield the values that a replay can verify, in the order of play."""
+    for name in ("task_id", "split", "goal"):
+        yield 0, name, getattr(old, name), getattr(new, name)
+    yield 0, "hooks", list(old.hooks), list(new.hooks)
+    if old.rng_key is not None:  # a wrong seed may not show in anything drawn so far
+        yield 0, "rng_key", old.rng_key, new.rng_key
+    yield from _compared_states(0, old.start, new.start)
+    for number, (turn, new_turn) in enumerate(zip(old.turns, new.turns, strict=False), 1):
+        yield from _compared_turns(number, turn, new_turn)
+    yield _END, "turns", len(old.turns), len(new.turns)
+    inside = old.stop_reason in _ENDS
+    reasons = (old.stop_reason if inside else "", _inside_end(new))
+    yield _END, "stop_reason", *reasons
+    if inside:
+        yield _END, "details", old.details, plain(new.details)
+
+
+def _compared_states(turn: int, old: RecordedState, new: RecordedState) -> Iterator[_Compared]:
+    for entry in dataclass_fields(RecordedState):
+        expected, actual = getattr(old, entry.name), getattr(new, entry.name)
+        is_number = entry.name in ("score", "potential")
+        yield turn, entry.name, float(expected) if is_number else expected, actual
+
+
+def _compared_turns(number: int, old: Turn, new: Turn) -> Iterator[_Compared]:
+    yield number, "executed", old.executed, new.executed
+    yield from _compared_states(number, old.after, new.after)
+    yield number, "reward", float(old.reward), new.reward
+    yield number, "reward_terms", old.reward_terms, new.reward_terms
+    yield number, "costs", _as_dicts(old.costs), _as_dicts(new.costs)
+    for name in ("terminated", "truncated", "action_valid", "success"):
+        yield number, name, getattr(old, name), getattr(new, name)
+    if old.reason is not None:
+        yield number, "reason", old.reason, new.reason
+
+
+def _as_dicts(costs: Mapping[str, Cost]) -> dict[str, dict[str, Any]]:
+    return {name: asdict(cost) for name, cost in costs.items()}
+
+
+def _inside_end(new: Episode) -> str:
+    """Return the stop reason of the environment; empty if it was still running."""
+    return new.stop_reason if new.stop_reason in _ENDS else ""
+
+
+def describe_difference(name: str, expected: object, actual: object) -> str:
+    """Compare two values as JSON.
+
+    Args:
+        name: Name of the field.
+        expected: A text or JSON-safe value.
+        actual: Another one.
+
+    Returns:
+        The difference in words; empty if there is none.
+    """
+    if isinstance(expected, str) and isinstance(actual, str):
+        if expected == actual:
+            return ""
+        if name == "stop_reason":
+            words = _describe_reason(expected), _describe_reason(actual)
+            return f"{name} differs: expected {words[0]}, got {words[1]}"
         position = next(
             (i for i, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
             min(len(expected), len(actual)),
@@ -270,75 +403,6 @@ def _differs(name: str, expected: object, actual: object) -> str:
     if canonical_json(expected) == canonical_json(actual):
         return ""
     return f"{name} differs: expected {expected!r}, got {actual!r}"
-
-
-def _start_differs(
-    episode: Episode, env: gymnasium.Env[str, str], observation: str, info: Mapping[str, Any]
-) -> str:
-    return (
-        _differs("task_id", episode.task_id, info["task_id"])
-        or _differs("split", episode.split, info["split"])
-        or _differs("goal", episode.goal, clean(info["goal"]))
-        or _differs("hooks", list(episode.hooks), list(hook_names(env)))
-        or _rng_differs(episode, env)
-        or _state_differs(episode.start, env, observation, info)
-    )
-
-
-def _rng_differs(episode: Episode, env: gymnasium.Env[str, str]) -> str:
-    """Compare the generators: a wrong seed may not show in anything drawn so far."""
-    if episode.rng_key is None or episode.rng_key == (key := rng_key(env)):
-        return ""
-    source = f"seed {episode.seed}" if episode.rng is None else "rng"
-    return f"{source} leads to another rng_key: expected {episode.rng_key!r}, got {key!r}"
-
-
-def _state_differs(
-    state: RecordedState, env: gymnasium.Env[str, str], observation: str, info: Mapping[str, Any]
-) -> str:
-    return (
-        _differs("observation", state.observation, clean(observation))
-        or _differs("score", float(state.score), float(info["score"]))
-        or _differs("potential", float(state.potential), potential(env))
-        or _differs("state_key", state.state_key, info["state_key"])
-        or _differs("oracle_turns", state.oracle_turns, known_turns(info))
-        or _differs("agent", state.agent, info.get("agent", ""))
-        or _differs("agent_task", state.agent_task, clean(info.get("agent_task", "")))
-    )
-
-
-def _turn_differs(turn: Turn, env: gymnasium.Env[str, str], moment: Moment) -> str:
-    info = moment.info
-    return (
-        _differs("executed", turn.executed, clean(executed(env, turn.action)))
-        or _state_differs(turn.after, env, moment.observation, info)
-        or _differs("reward", float(turn.reward), moment.reward)
-        or _differs("reward_terms", turn.reward_terms, info["reward_terms"])
-        or _differs("costs", {k: asdict(v) for k, v in turn.costs.items()}, info.get("costs", {}))
-        or _differs("terminated", turn.terminated, moment.terminated)
-        or _differs("truncated", turn.truncated, moment.truncated)
-        or _differs("action_valid", turn.action_valid, info["action_valid"])
-        or _differs("success", turn.success, info["success"])
-        or _reason_differs(turn, env, info)
-    )
-
-
-def _reason_differs(turn: Turn, env: gymnasium.Env[str, str], info: Mapping[str, Any]) -> str:
-    if turn.reason is None:
-        return ""
-    return _differs("reason", turn.reason, invalid_reason(env, turn.action, info))
-
-
-def _end_differs(episode: Episode, info: Mapping[str, Any]) -> str:
-    """Compare stop reason and details with the info of the last turn."""
-    inside = episode.stop_reason in _ENDS
-    expected, actual = episode.stop_reason if inside else "", info["stop_reason"]
-    if expected != actual:
-        return (
-            f"stop_reason differs: expected {_describe_reason(expected)}, "
-            f"got {_describe_reason(actual)}"
-        )
-    return _differs("details", episode.details, plain(info["details"])) if inside else ""
 
 
 def _describe_reason(reason: str) -> str:
@@ -394,12 +458,10 @@ def rescored(
     """
     hooks = read_hooks(hooks)
     if env is not None:
-        shaped = ShapedReward(env, hooks)
-        recall(episode, shaped, ask=True)
-        set_generator(episode, shaped)
-        shaped.reset(seed=episode.seed, options=dict(episode.options))
-        infos = [shaped.step(turn.action)[4] for turn in episode.turns]
-        return [Paid(info["reward_terms"], verdicts_of(info), costs_of(info)) for info in infos]
+        new, failure = play_again(episode, Recorder(ShapedReward(env, hooks), None), ask=True)
+        if failure is not None:
+            raise failure
+        return [Paid(turn.reward_terms, turn.verdicts, turn.costs) for turn in new.turns]
     needy = [
         hook.name for hook in hooks if getattr(hook, "needs", ()) or isinstance(hook, TaskReward)
     ]

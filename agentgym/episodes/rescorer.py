@@ -17,8 +17,8 @@ from agentgym.core.outcome import StopReason, total
 from agentgym.core.reward_functions import read_hooks
 from agentgym.episodes.environment_cache import EnvCache
 from agentgym.episodes.recorder import Recorder
-from agentgym.episodes.records import Episode, RecordedState, Turn
-from agentgym.episodes.replay import not_stored, recall, rescored, set_generator
+from agentgym.episodes.records import Episode, Turn
+from agentgym.episodes.replay import first_difference, not_stored, play_again, rescored
 from agentgym.errors import ConfigurationError
 from agentgym.rewards.table import hooks_to_json
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 _BROKEN_OFF = {end.value for end in StopReason if end.outside}
 """Stop reasons from outside of the environment, which a replay cannot reproduce."""
+_COURSE = (
+    "observation", "state_key", "executed", "action_valid", "terminated", "truncated", "turns",
+)  # fmt: skip
+"""Fields of a record that do not depend on the reward."""
 
 
 class CourseChanged(ConfigurationError):
@@ -120,13 +124,17 @@ class Rescorer:
         env = self._envs.get(episode)
         if self._recorder is None or self._recorder.env is not env:
             self._recorder = Recorder(env, None)
-        new = _play_again(episode, self._recorder)
-        if difference := _course_differs(episode, new):
+        new, failure = play_again(episode, self._recorder, ask=True)
+        if failure is not None:
+            raise failure
+        difference = first_difference(episode, new, _COURSE)
+        has_ended = _ended_inside(episode)
+        if difference or has_ended != _ended_inside(new):
             cause = f"with {self._settings}" if self._settings else "in this version"
             raise CourseChanged(
-                f"expected {episode.task_id} to take its recorded course, but {cause} {difference}"
+                f"expected {episode.task_id} to take its recorded course, but {cause} it differs: "
+                f"{difference or 'it ends elsewhere'}"
             )
-        has_ended = episode.stop_reason not in _BROKEN_OFF
         return replace(
             episode,
             env_kwargs=new.env_kwargs,
@@ -181,39 +189,8 @@ def _needs(hooks: Sequence[TurnReward]) -> list[str]:
     return [key for hook in hooks for key in getattr(hook, "needs", ())]
 
 
-def _play_again(episode: Episode, recorder: Recorder) -> Episode:
-    recall(episode, recorder.env, ask=True)
-    set_generator(episode, recorder.env)
-    recorder.reset(seed=episode.seed, options=dict(episode.options))
-    for turn in episode.turns:
-        *_, terminated, truncated, _ = recorder.step(turn.action)
-        if terminated or truncated:  # if earlier than recorded, the comparison will say so
-            break
-    recorder.end("error")  # closes an episode that still runs
-    assert recorder.last is not None
-    return recorder.last
-
-
-def _course_differs(old: Episode, new: Episode) -> str:
-    """Describe the first difference between two records apart from rewards; empty if none."""
-    if _read_state(old.start) != _read_state(new.start):
-        return "it begins differently"
-    for number, (was, new_turn) in enumerate(zip(old.turns, new.turns, strict=False), 1):
-        for name in ("executed", "action_valid", "terminated", "truncated"):
-            if (old_value := getattr(was, name)) != (new_value := getattr(new_turn, name)):
-                return f"in turn {number} {name} is {new_value!r:.80} instead of {old_value!r:.80}"
-        if _read_state(was.after) != _read_state(new_turn.after):
-            return f"turn {number} is answered differently"
-    if len(old.turns) != len(new.turns):
-        return f"it ends after turn {len(new.turns)} of {len(old.turns)}"
-    has_ended = old.stop_reason not in _BROKEN_OFF
-    if has_ended != (new.stop_reason not in _BROKEN_OFF):
-        return "it ends elsewhere"
-    return ""
-
-
-def _read_state(state: RecordedState) -> tuple[str, str]:
-    return state.observation, state.state_key
+def _ended_inside(episode: Episode) -> bool:
+    return episode.stop_reason not in _BROKEN_OFF
 
 
 def _paid(old: Turn, new: Turn) -> Turn:

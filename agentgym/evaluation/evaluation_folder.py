@@ -223,7 +223,7 @@ class EvaluationFolder:
     def _head(self) -> dict[str, Any] | None:
         """Return the content of ``evaluation.json``, or None in a new folder."""
         file = self._file("evaluation.json")
-        return _head(file) if file.exists() else None
+        return read_head(file) if file.exists() else None
 
     def _check(self, old_settings: Mapping[str, Any]) -> None:
         """Check that the stored settings equal the new ones, apart from a longer evaluation."""
@@ -269,7 +269,7 @@ def read_report(path: str | Path) -> Report:
             f"expected a report, or the folder of an evaluation, at {path}; agentgym eval --out "
             "makes one"
         )
-    return _unfinished(EvaluationFolder(path, _head(head)["settings"]))
+    return _unfinished(EvaluationFolder(path, read_head(head)["settings"]))
 
 
 def _read_report_file(file: Path) -> Report:
@@ -279,7 +279,7 @@ def _read_report_file(file: Path) -> Report:
         DataError: It is.
     """
     try:
-        return report_from_dict(_json(file))
+        return report_from_dict(read_json_file(file))
     except DataError as error:
         remedy = ""
         if file.name == "report.json" and file.with_name("evaluation.json").is_file():
@@ -290,13 +290,13 @@ def _read_report_file(file: Path) -> Report:
         raise DataError(f"{error} ({file}{remedy})") from error
 
 
-def _head(file: Path) -> dict[str, Any]:
-    """Read ``evaluation.json``.
+def read_head(file: Path) -> dict[str, Any]:
+    """Read ``evaluation.json``: ``settings``, ``started`` and ``seconds``.
 
     Raises:
         DataError: It is damaged.
     """
-    head = _json(file)
+    head = read_json_file(file)
     if not isinstance(head, dict) or head.get("format") != EVALUATION:
         raise DataError(f'expected {file} to have "format": "{EVALUATION}"')
     try:
@@ -359,7 +359,12 @@ def _one_begins_the_other(old: object, new: object) -> bool:
     return old[:length] == new[:length]
 
 
-def _json(file: Path) -> Any:
+def read_json_file(file: Path) -> Any:
+    """Read a JSON file of an evaluation.
+
+    Raises:
+        DataError: It cannot be read, or is no strict JSON.
+    """
     try:
         return parse_json(file.read_text("utf-8"))
     except (OSError, ValueError) as error:

@@ -225,7 +225,7 @@ def evaluate(
             panel_settings = {"tasks": tasks, "horizon": horizon, "backend": backend}
             panel = (terms.split, terms.num_tasks, seed)
             unjudged_env = _without_judges(guarded_env, stack)
-            ends = _scale(
+            ends = measure_scale(
                 scale, unjudged_env, panel, {**panel_settings, "step_timeout": step_timeout}
             )
             report = replace(report, scale=ends)
@@ -416,13 +416,23 @@ def _without_judges(env: Env, stack: ExitStack) -> Env:
     return GuardedEnv(plain_env)
 
 
-def _scale(
+def measure_scale(
     scale: Scale | bool,
     env: Env,
     panel: tuple[str, int | None, int],
     panel_settings: Mapping[str, Any],
 ) -> Scale:
-    """Return the given scale, or measure it: play random policy and expert on the same tasks."""
+    """Play the random policy and the expert on the tasks of a panel.
+
+    Args:
+        scale: True; or a scale to return as it is.
+        env: An environment, guarded.
+        panel: Split, number of tasks, and seed.
+        panel_settings: Further arguments of `evaluate`.
+
+    Returns:
+        The scale; `Scale.failed` says if a policy could not be played.
+    """
     if isinstance(scale, Scale):
         return scale
     try:

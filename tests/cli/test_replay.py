@@ -143,7 +143,7 @@ def test_rescoring_with_settings_plays(capsys: Any, path: Path, good: Episode) -
     assert summary["after"]["terms"] == {"task": 1.0}
     code, out, _ = run(capsys, "replay", str(path), "--rescore", "--env-kwargs", "horizon=2")
     assert code == 1 and "0 rescored, 1 changed, 1 cannot be played again" in out
-    assert "in turn 2 truncated is True instead of False" in out
+    assert "turn 2: truncated differs: expected False, got True" in " ".join(out.split())
 
 
 def test_hooks_are_spelt_as_for_training(capsys: Any, path: Path, good: Episode) -> None:

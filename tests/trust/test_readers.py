@@ -60,6 +60,8 @@ MAKERS: Mapping[str, str] = {
     "agentgym/episodes/replay.py": "check_trusted",
     "agentgym/evaluation/policy_names.py": "check_trusted",
     "agentgym/episodes/task_reference.py": "check_trusted",
+    "agentgym/evaluation/entries/sealed_panel.py": "make_env_of",
+    "agentgym/evaluation/entries/verification.py": "make_env_of",
     "agentgym/interop/played_rows.py": "read_reference",
     "agentgym/interop/skyrl.py": "read_reference",
     "trainers/config/file_trust.py": "check_trusted",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,11 @@ import agentgym
 from agentgym.cli import main
 from agentgym.episodes import ChatWriter, Episode, Rescorer, read_episodes, replay
 from agentgym.episodes.exporter import export
+from agentgym.episodes.recorder import package_versions
 from agentgym.errors import AgentGymError
+from agentgym.evaluation import Report
+from agentgym.evaluation.entries import OpenedPanel, open_panel, verify_entry
+from agentgym.evaluation.evaluation_folder import EVALUATION
 from agentgym.registration import FAMILIES
 from agentgym.registration.imports import register
 from agentgym.trust import NotTrusted, trusting
@@ -66,11 +71,37 @@ def _exported(to: Any) -> Callable[[Episode], None]:
     return read
 
 
+def _verified(episode: Episode) -> None:
+    """Verify an entry of this episode, whose report names the same environment."""
+    facts = {"env_id": episode.env_id, "env_kwargs": episode.env_kwargs, "policy": "random"}
+    facts |= {"split": "test", "seed": 0, "panel_sha256": "0" * 64}
+    report = Report(**facts, rows=(), planned=1, versions=package_versions())
+    settings = {**facts, "n": 1, "samples": 1, "horizon": None, "policy_facts": {}}
+    head = {"format": EVALUATION, "settings": settings, "started": "", "seconds": 0.0}
+    Path("entry").mkdir(exist_ok=True)
+    Path("entry/report.json").write_text(json.dumps(report.to_dict()))
+    Path("entry/evaluation.json").write_text(json.dumps(head))
+    Path("entry/episodes.jsonl").write_text(episode.to_line())
+    verify_entry("entry")
+
+
+def _opened(episode: Episode) -> None:
+    """Open a panel of this episode's environment."""
+    opened = OpenedPanel(
+        env_id=episode.env_id, env_kwargs=episode.env_kwargs, split="test", num_tasks=1, seed=0,
+        panel_sha256="", task_ids=(), salt="", commitment="",
+    )  # fmt: skip
+    opened = replace(opened, commitment=opened.recomputed())
+    open_panel(opened.seal(), opened)
+
+
 READERS = {
     "replay": _replayed,
     "replay_file": _replayed_file,
     "Rescorer": _rescored,
     "ChatWriter": _chat,
+    "leaderboard verify": _verified,
+    "leaderboard open": _opened,
     "export --to sft": _exported("sft"),
     "export --to agenttraj": _exported("agenttraj"),
 }
@@ -107,7 +138,7 @@ def test_no_argument_that_is_not_plain(place: Place, honest: Episode, reader: st
         )
         if reader in ("ChatWriter", "Rescorer") and name == "reward_hooks":
             continue  # replaced, never read
-        if "export" in reader and name == "reward_hooks":
+        if ("export" in reader or "leaderboard" in reader) and name == "reward_hooks":
             continue
         with pytest.raises(AgentGymError, match="--trust") as refused:
             READERS[reader](hostile)
