@@ -142,8 +142,9 @@ def _convert(path: Path, metadata: Mapping[str, Any], target: Path) -> None:
         ) from error
     name_special_tokens(tokenizer, metadata)
     split_digits(tokenizer, metadata)
-    # transformers refuses to save quantized models, but these weights are dequantized.
-    del model.config.quantization_config
+    # transformers refuses to save quantized models, but these weights are dequantized. Older
+    # versions do not set it.
+    vars(model.config).pop("quantization_config", None)
     model.hf_quantizer, model.is_quantized = None, False
     model.generation_config.pad_token_id = model.config.pad_token_id = tokenizer.pad_token_id
     model.generation_config.eos_token_id = model.config.eos_token_id = tokenizer.eos_token_id

@@ -20,6 +20,7 @@ from trainers.model_files.chat_templates import read_tokenizer
 from trainers.model_files.precision import keep_differentiable, quantization_config, weights_dtype
 from trainers.model_files.source import MODEL_NAMES, model_source
 from trainers.models.model_parts import (
+    check_adapters,
     check_end,
     check_history,
     check_ids,
@@ -172,6 +173,16 @@ def adapters(run: ResolvedRun) -> PeftConfig | None:
         target_modules=ALL_LINEAR[0] if settings.targets == ALL_LINEAR else [*settings.targets],
         task_type="CAUSAL_LM",
     )
+
+
+def check_lora(run: ResolvedRun) -> None:
+    """Check that PEFT can add the run's adapters to its model, without loading weights.
+
+    Raises:
+        ConfigurationError: It cannot.
+    """
+    if (lora := adapters(run)) is not None:
+        check_adapters(run.config.model, read_model_config(run.config.model), lora)
 
 
 @contextmanager

@@ -16,11 +16,19 @@ from trainers.model_files.adapter_folder import base_of, has_adapters
 from trainers.program_name import program_name
 
 if TYPE_CHECKING:
+    from peft import PeftConfig
     from transformers import GenerationConfig, PretrainedConfig
 
     from trainers.rollouts.chat import TurnTokenizer
 
-__all__ = ["check_history", "check_ids", "check_no_adapters", "generation_config"]
+__all__ = [
+    "check_adapters",
+    "check_end",
+    "check_history",
+    "check_ids",
+    "check_no_adapters",
+    "generation_config",
+]
 
 PROBED = 1 << 26
 """Maximum size of the random model that is built to test how the architecture keeps its history."""
@@ -152,4 +160,30 @@ def check_history(name: str, config: PretrainedConfig) -> None:
         raise ConfigurationError(
             f"expected --model with a configuration from which transformers can make a model, got "
             f"{name}, of which it says: {error_line(error)}"
+        ) from error
+
+
+def check_adapters(name: str, config: PretrainedConfig, adapters: PeftConfig) -> None:
+    """Check that PEFT can add adapters to an architecture, without making weights.
+
+    Of models with Mamba layers, such as Falcon-H1, it adapts only some linear layers.
+
+    Raises:
+        ConfigurationError: It cannot.
+    """
+    import torch
+    from peft import get_peft_model
+    from transformers import AutoModelForCausalLM
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
+
+    if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
+        return
+    try:
+        with torch.device("meta"):
+            get_peft_model(AutoModelForCausalLM.from_config(config), adapters)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"expected --lora.targets that PEFT can adapt in {name}, got "
+            f"{adapters.target_modules!r}, of which it says: {error_line(error)}; name other "
+            "linear layers, or train all weights with --lora.r 0"
         ) from error

@@ -20,7 +20,7 @@ from trainers.config.resolve import ResolvedRun, default_out, resolve
 from trainers.config.schema import TINY, TrainConfig
 from trainers.methods.episode_loop import loop_of
 from trainers.methods.table import methods
-from trainers.models.loaded_policy import check_model, make_prompts, reader_of
+from trainers.models.loaded_policy import check_lora, check_model, make_prompts, reader_of
 from trainers.models.memory_choice import with_chosen_memory
 from trainers.output.hub import check_hub
 from trainers.output.run_folder import RunFolder
@@ -72,7 +72,9 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     run = replace(run, opening_tokens=processes.on_main(lambda: _check_openings(run)))
     if any(method.snapshots and method.is_used(run) for method in methods()):
         processes.on_main(lambda: _check_forks(run))
-    return with_chosen_memory(run)
+    run = with_chosen_memory(run)
+    check_lora(run)
+    return run
 
 
 def _check_packages(run: ResolvedRun) -> None:

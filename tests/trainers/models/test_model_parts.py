@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shutil
 from pathlib import Path
@@ -113,8 +114,15 @@ def test_a_chat_template_of_another_model(end):
 def test_an_architecture_with_a_history_of_its_own(tmp_path, capsys, kind):
     """In the dry run, in evaluation, and where an engine is made."""
     place = folder(tmp_path / "model", STATES[kind])
-    assert "which keeps its history otherwise" in refusal(place, capsys)
     model = AutoModelForCausalLM.from_pretrained(place)
+    if kind == "mamba2" and "cache" in inspect.signature(model.forward).parameters:
+        # Newer versions of transformers keep its state in a cache, even behind padding.
+        HFEngine(model)
+        assert "--lora.targets that PEFT can adapt" in refusal(place, capsys)
+        dry = toy_runs.arguments(tmp_path / "run", "--dry-run", "--lora.r=0", model=place)
+        assert main(dry) == 0
+        return
+    assert "which keeps its history otherwise" in refusal(place, capsys)
     with pytest.raises(ConfigurationError, match="which keeps its history otherwise"):
         HFEngine(model)
 
