@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agentgym.cli.leaderboard_arguments import OpenPanel, SealPanel, VerifyEntries
+from agentgym.cli.leaderboard_arguments import PANEL_COMMANDS
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.support.flag_marks import Append, Positional, Suppress
 from agentgym.support.hub_upload import PushArguments
@@ -442,9 +442,7 @@ COMMANDS: Mapping[str, type] = {
     "eval": Eval,
     "protocols": Protocols,
     "compare": Compare,
-    "leaderboard verify": VerifyEntries,
-    "leaderboard seal": SealPanel,
-    "leaderboard open": OpenPanel,
+    **PANEL_COMMANDS,
     "replay": Replay,
     "export": Export,
     "view": View,
@@ -467,6 +465,7 @@ COMMANDS: Mapping[str, type] = {
 ABOUT = "Gymnasium environments of text tasks for language-model agents."
 ABOUT_FIRST: Mapping[str, str] = {
     "leaderboard": "Verify entries by replay, and seal panels whose tasks are published later.",
+    "panels": "Write hashed panels for evaluations of other projects.",
     "serve": "Serve environments, searches or sandboxes to other programs.",
     "push": "Write environments as other projects' hubs take them, and upload them if asked.",
     "images": "Manage container images for sandboxes.",
@@ -474,7 +473,7 @@ ABOUT_FIRST: Mapping[str, str] = {
 """Descriptions of the first words of commands with two words."""
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "start": ("doctor", "list", "play"),
-    "evaluate": ("eval", "compare", "leaderboard", "view", "protocols"),
+    "evaluate": ("eval", "compare", "leaderboard", "panels", "view", "protocols"),
     "train": ("train", "presets", "merge"),
     "recorded episodes": ("replay", "export"),
     "own tasks and environments": ("init", "validate", "conform", "push", "synth", "index", "swe"),

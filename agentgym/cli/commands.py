@@ -33,7 +33,12 @@ from agentgym.cli.arguments import (
 )
 from agentgym.cli.environments import make
 from agentgym.cli.families import family_subcommands
-from agentgym.cli.leaderboard_arguments import OpenPanel, SealPanel, VerifyEntries
+from agentgym.cli.leaderboard_arguments import (
+    ExportPanel,
+    OpenPanel,
+    SealPanel,
+    VerifyEntries,
+)
 from agentgym.registration.making import resolve
 
 if TYPE_CHECKING:
@@ -129,6 +134,12 @@ def _leaderboard(command: Any, console: Console) -> int:
     from agentgym.cli import leaderboard
 
     return leaderboard.ACTIONS[type(command)](command, console)
+
+
+def _export_panel(command: ExportPanel, console: Console) -> int:
+    from agentgym.cli.panels import export
+
+    return export(command, console)
 
 
 def _doctor(command: Doctor, console: Console) -> int:
@@ -229,6 +240,7 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     Protocols: _protocols,
     Compare: _compare,
     **dict.fromkeys((VerifyEntries, SealPanel, OpenPanel), _leaderboard),
+    ExportPanel: _export_panel,
     Replay: _replay,
     Export: _export,
     View: _view,

@@ -1,7 +1,8 @@
-"""Arguments of ``agentgym leaderboard``."""
+"""Arguments of ``agentgym leaderboard`` and ``agentgym panels``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,3 +69,37 @@ class OpenPanel:
     trust: Append[tuple[str, ...]] = ()
     """Allow a file to name this code or data: NAME=VALUE as the error shows it, such as
     sandbox=subprocess. Repeat the flag for each. SECURITY.md says what is refused, and why."""
+
+
+@dataclass(frozen=True)
+class ExportPanel:
+    """Write a hashed panel as files that evaluations of other projects read.
+
+    The folder gets panel.json, verl-agent.parquet, and, where they have such tasks,
+    agentgym-rl.json and search-r1.parquet.
+    """
+
+    env: Positional[str]
+    """Environment: a name such as webshop, a task set such as webshop:easy, a Gymnasium id, or
+    MODULE:ID of your own. Official data are given by --env-kwargs."""
+    out: Positional[Path]
+    """New folder for the files."""
+    split: str = "test"
+    """Split of the tasks."""
+    num_tasks: int | None = None
+    """Number of tasks. None: all of the split."""
+    seed: int = 0
+    """Seed of the choice of tasks."""
+    env_kwargs: tuple[str, ...] = ()
+    """Arguments of the environment as name=value, with values in JSON. The flag may be repeated."""
+    json: bool = False
+    """Print JSON."""
+
+
+PANEL_COMMANDS: Mapping[str, type] = {
+    "leaderboard verify": VerifyEntries,
+    "leaderboard seal": SealPanel,
+    "leaderboard open": OpenPanel,
+    "panels export": ExportPanel,
+}
+"""These subcommands, by name."""

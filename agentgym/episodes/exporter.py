@@ -256,6 +256,21 @@ def _prompts(path: Path) -> Iterator[Write]:
         ) from error
 
 
+def write_prompt_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows of prompts, or of other data sets with nested columns, as ``export`` does.
+
+    Args:
+        path: New file; JSON lines if it ends in ``.jsonl``, else parquet.
+        rows: The rows.
+
+    Raises:
+        DataError: A column holds several types.
+        DependencyNotInstalled: pyarrow is missing.
+    """
+    with _prompts(path) as write:
+        write(rows)
+
+
 @contextmanager
 def _json_list(path: Path) -> Iterator[Write]:
     separators = chain(["["], repeat(","))
