@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.leaderboard_arguments import OpenPanel, SealPanel, VerifyEntries
+from agentgym.cli.record_files import progress
 from agentgym.errors import ConfigurationError
 from agentgym.registration.making import parse_pairs
 from agentgym.support.terminal import say
@@ -29,7 +30,17 @@ def _verify(command: VerifyEntries, console: Console) -> int:
     paths = [entry for path in command.entries for entry in reports_at(path)]
     if not paths:
         raise ConfigurationError("expected the folder of an evaluation, or several, got none")
-    verdicts = verify_entries(paths, panel=panel, env=command.env, workers=command.workers)
+    verdicts = []
+    for path in paths:
+        file = (path if path.is_dir() else path.parent) / "episodes.jsonl"
+        with progress(file, console, f"verifying {path.name}", silent=command.json) as advance:
+            verdicts += verify_entries(
+                [path],
+                panel=panel,
+                env=command.env,
+                workers=command.workers,
+                on_episode=advance,
+            )
     if command.page:
         command.page.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(command.page, entries_page(verdicts).encode())

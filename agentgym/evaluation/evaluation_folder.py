@@ -279,7 +279,7 @@ def _read_report_file(file: Path) -> Report:
         DataError: It is.
     """
     try:
-        return report_from_dict(read_json_file(file))
+        return report_from_dict(_json(file))
     except DataError as error:
         remedy = ""
         if file.name == "report.json" and file.with_name("evaluation.json").is_file():
@@ -296,7 +296,7 @@ def read_head(file: Path) -> dict[str, Any]:
     Raises:
         DataError: It is damaged.
     """
-    head = read_json_file(file)
+    head = _json(file)
     if not isinstance(head, dict) or head.get("format") != EVALUATION:
         raise DataError(f'expected {file} to have "format": "{EVALUATION}"')
     try:
@@ -359,12 +359,7 @@ def _one_begins_the_other(old: object, new: object) -> bool:
     return old[:length] == new[:length]
 
 
-def read_json_file(file: Path) -> Any:
-    """Read a JSON file of an evaluation.
-
-    Raises:
-        DataError: It cannot be read, or is no strict JSON.
-    """
+def _json(file: Path) -> Any:
     try:
         return parse_json(file.read_text("utf-8"))
     except (OSError, ValueError) as error:

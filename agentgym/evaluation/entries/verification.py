@@ -41,7 +41,7 @@ from agentgym.evaluation.entries.episode_check import (
 )
 from agentgym.evaluation.entries.sealed_panel import OpenedPanel, check_opening
 from agentgym.evaluation.episode_result import EpisodeResult
-from agentgym.evaluation.evaluation_folder import DETAILS, read_head, read_json_file
+from agentgym.evaluation.evaluation_folder import DETAILS, read_head
 from agentgym.evaluation.plan import Plan, plan
 from agentgym.evaluation.protocol_terms import find_setup
 from agentgym.evaluation.reports.report import Report
@@ -51,6 +51,7 @@ from agentgym.evaluation.runner import measure_scale
 from agentgym.protocols import bundled
 from agentgym.support.folder_links import check_no_link_leads_out
 from agentgym.support.process_pool import in_order
+from agentgym.support.strict_json import parse_json
 from agentgym.trust import granted, trusting_env
 
 NOT_PROVEN = (
@@ -179,11 +180,11 @@ def verify_entry(
         DependencyNotInstalled: The environment needs a package.
     """
     integer(workers, "`workers`", 1, None)
-    folder, claims, report, settings = _read_files(Path(path))
+    digest = hashlib.sha256()
+    folder, claims, report, settings = _read_files(Path(path), digest.update)
     _check_settings(settings, report)
     if panel is not None:
         _check_panel(panel, report, settings)
-    digest = hashlib.sha256()
     with trusting_env(env), _opened(report) as guarded_env:
         planned = _plan(guarded_env, report, settings)
         _check_protocol(report)
@@ -207,13 +208,14 @@ def verify_entry(
     verified = replace(report, rows=tuple(rows), scale=scale, left_out_rows=left_out)
     expected = verified if report.scale else replace(verified, scale=None)
     _check_report(claims, json.loads(json.dumps(report_to_dict(expected))))
-    digest.update((folder / REPORT).read_bytes())
     commitment = panel.commitment if panel else ""
     is_list = settings.get("tasks") is not None
     return VerifiedEntry(verified, digest.hexdigest(), is_list, commitment)
 
 
-def _read_files(path: Path) -> tuple[Path, dict[str, Any], Report, dict[str, Any]]:
+def _read_files(
+    path: Path, hash_bytes: Callable[[bytes], object]
+) -> tuple[Path, dict[str, Any], Report, dict[str, Any]]:
     """Return folder, report as data, report, and settings of an entry.
 
     Raises:
@@ -227,14 +229,18 @@ def _read_files(path: Path) -> tuple[Path, dict[str, Any], Report, dict[str, Any
             f"{', '.join(missing)}"
         )
     check_no_link_leads_out(folder)
-    claims = read_json_file(folder / REPORT)
+    content = (folder / REPORT).read_bytes()
+    hash_bytes(content)
     try:
+        claims = parse_json(content)
         report = report_from_dict(claims)
         settings = read_head(folder / HEAD)["settings"]
-    except DataError as error:
+    except (DataError, ValueError) as error:
         raise EntryRefused(REPORT, "format", str(error)) from error
-    suite = package_version(DISTRIBUTION)
-    expect_equal(REPORT, f"versions.{DISTRIBUTION}", suite, report.versions.get(DISTRIBUTION))
+    here, there = package_version(DISTRIBUTION), report.versions.get(DISTRIBUTION)
+    if here != there:
+        words = f"expected an entry of {DISTRIBUTION} {here}, got {there!r:.80}: verify it there"
+        raise EntryRefused(REPORT, f"versions.{DISTRIBUTION}", words)
     return folder, claims, report, settings
 
 
@@ -246,6 +252,8 @@ def _check_settings(settings: Mapping[str, Any], report: Report) -> None:
     ):  # fmt: skip
         expect_equal(HEAD, name, getattr(report, name), settings[name])
     expect_equal(HEAD, "n", report.size, settings["n"] * report.samples)
+    # Before the plan is made, which an edited number could make endless.
+    expect_equal(REPORT, "rows", report.size, len(report.rows))
     use = report.protocol
     expect_equal(HEAD, "protocol", use.identity if use else None, settings.get("protocol"))
     expect_equal(HEAD, DETAILS, asdict(use) if use else None, settings.get(DETAILS))

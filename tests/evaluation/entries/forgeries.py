@@ -29,6 +29,7 @@ class Entry:
         self.head: Record = json.loads((folder / HEAD).read_text())
         lines = (folder / EPISODES).read_text().splitlines()
         self.episodes: list[Record] = [json.loads(line) for line in lines]
+        self.report_text = ""
 
     @property
     def failed(self) -> int:
@@ -62,7 +63,7 @@ class Entry:
     def write(self, folder: Path, lines: list[str] | None = None) -> None:
         """Write the files to a new folder."""
         folder.mkdir()
-        (folder / REPORT).write_text(json.dumps(self.report))
+        (folder / REPORT).write_text(self.report_text or json.dumps(self.report))
         (folder / HEAD).write_text(json.dumps(self.head))
         lines = lines or [json.dumps(episode) for episode in self.episodes]
         (folder / EPISODES).write_text("".join(f"{line}\n" for line in lines))
@@ -287,7 +288,7 @@ def wasted_turn_removed(entry: Entry) -> None:
         del episode["turns"][0]
 
 
-@forgery("report.json", "versions.agentgym-suite")
+@forgery("report.json", "expected an entry of agentgym-suite")
 def version_changed(entry: Entry) -> None:
     for place in (entry.report["versions"], *(e["packages"] for e in entry.episodes)):
         place["agentgym-suite"] = "99.0"
@@ -403,3 +404,14 @@ def generator_hidden(entry: Entry) -> None:
 @forgery("report.json", "expected a finished evaluation")
 def unfinished(entry: Entry) -> None:
     entry.report["unfinished"] = "the budget is spent"
+
+
+@forgery("report.json", "rows differs")
+def endless_samples(entry: Entry) -> None:
+    entry.report["samples"] = entry.head["settings"]["samples"] = 10**12
+    entry.report["planned"] = 6 * 10**12
+
+
+@forgery("report.json", "comes twice")
+def report_with_a_key_twice(entry: Entry) -> None:
+    entry.report_text = json.dumps(entry.report).replace("{", '{"seed": 5, ', 1)
