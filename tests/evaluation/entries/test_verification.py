@@ -13,6 +13,7 @@ from agentgym.cli import main
 from agentgym.errors import DataError, PolicyFailure
 from agentgym.evaluation.entries import EntryRefused, verify_entries, verify_entry
 from agentgym.evaluation.prices import Limits
+from agentgym.registration import FAMILIES
 from tests.evaluation.entries.forgeries import ENV, FORGERIES, Entry, Forgery
 from tests.toy import TOY_ID
 
@@ -30,6 +31,14 @@ def test_a_true_entry_is_accepted_with_what_was_measured(true_entry: Path) -> No
     assert entry.report.rows == report.rows and entry.report.scale == report.scale
     assert entry.report.headline_score == report.headline_score
     assert verify_entry(true_entry / "report.json").sha256 == entry.sha256
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_every_family(tmp_path: Path, family: Any) -> None:
+    agentgym.evaluate("oracle", family.name, num_tasks=2, samples=2, out=tmp_path / "e")
+    entry = verify_entry(tmp_path / "e")
+    assert entry.report.headline_score.value == 1.0 and entry.report.scale is not None
+    assert entry.report.scale.expert == 1.0
 
 
 @pytest.mark.slow
