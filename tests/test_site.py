@@ -110,7 +110,7 @@ def test_the_reference_has_every_key_of_info(reference):
     extensions = {"worker_turns": 2, "tries": 2, "expose_oracle": True}
     hooks = parse_hooks(["calls=1:action=search*"])
     keys = set()
-    for arguments in ({}, extensions, {"reward_hooks": hooks}):
+    for arguments in ({}, extensions, {"summary_every": 2}, {"reward_hooks": hooks}):
         env = gym.make("agentgym/WebShop-v0", **arguments)
         for info in (env.reset(seed=0)[1], env.step("search[shoes]")[4]):
             keys |= {*info}

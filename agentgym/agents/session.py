@@ -27,7 +27,7 @@ import gymnasium
 from agentgym.actions import ActionSpec, mcp_tools, openai_tools, parse
 from agentgym.agents.tool_functions import make_async, tool_function
 from agentgym.conversation import tool_instructions
-from agentgym.core.delegation import refuse_workers
+from agentgym.core.extensions import require_one_message_list
 from agentgym.core.language import Language
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, Recorder
@@ -107,7 +107,7 @@ class Session:
     ) -> None:
         if not any_grammar:
             check_grammar(env)
-        refuse_workers(env.unwrapped)
+        require_one_message_list(env.unwrapped)
         self.language: Language = env.unwrapped.spoken  # type: ignore[attr-defined]  # of text environments
         self.specs: tuple[ActionSpec, ...] = self.language.specs
         address = model or ModelAddress("", "", "")

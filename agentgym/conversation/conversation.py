@@ -34,6 +34,8 @@ class Conversation:
         self._turns: list[Past] = []
         self._exchanges: list[_Exchange] = []
         self._newest: tuple[SeenTurn, str] | None = None
+        # Turns that the last summary has replaced.
+        self._replaced = 0
 
     def __len__(self) -> int:
         """Return the number of turns that were played."""
@@ -49,8 +51,13 @@ class Conversation:
         """Return the next user message: the content of the last message."""
         # Laid out once: it is asked for before the answer, and again when the turn is added.
         if self._newest is None or self._newest[0] is not turn:
-            self._newest = turn, self.prompt.text(self._task, self._turns, turn)
+            text = self.prompt.text(self._task, self._turns, turn, self.replaced_before(turn))
+            self._newest = turn, text
         return self._newest[1]
+
+    def replaced_before(self, turn: SeenTurn) -> int:
+        """Return the number of turns that a summary has replaced; the summary itself stays."""
+        return len(self._turns) - 1 if turn.forgets else self._replaced
 
     def messages(self, turn: SeenTurn) -> list[dict[str, Any]]:
         """Return all messages of the next request.
@@ -62,7 +69,7 @@ class Conversation:
         if self.prompt.layout.kind == "step" or not self._exchanges:
             return [*opening, {"role": "user", "content": newest_text}]
         messages = [*opening, {"role": "user", "content": self._exchanges[0].text}]
-        recent = self.prompt.recent(self._exchanges)
+        recent = self.prompt.recent(self._exchanges[self.replaced_before(turn) :])
         later_texts = [exchange.text for exchange in recent[1:]]
         # Each answer is followed by its result: the next exchange's text, or the current one.
         for exchange, reply in zip(recent, [*later_texts, newest_text], strict=False):
@@ -86,7 +93,8 @@ class Conversation:
                 their content; the first of these messages carries the environment's answer.
         """
         message = {"role": "assistant", "content": text} if answer is None else answer
-        self._exchanges.append(_Exchange(self.text(turn), message, results))
+        text_seen, self._replaced = self.text(turn), self.replaced_before(turn)
+        self._exchanges.append(_Exchange(text_seen, message, results))
         self._turns.append(Past(turn, text))
         self._newest = None  # the same may be seen again, in another turn
 

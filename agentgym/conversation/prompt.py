@@ -34,6 +34,8 @@ class SeenTurn(NamedTuple):
     """The agent that acts next, if the policy plays several (`agentgym.core.delegation`)."""
     agent_task: str = ""
     """Task of that agent as text."""
+    forgets: bool = False
+    """Whether the last action was a summary, which replaces all turns before it."""
 
     @classmethod
     def of(cls, observation: str, info: Mapping[str, Any]) -> SeenTurn:
@@ -49,6 +51,7 @@ class SeenTurn(NamedTuple):
             invalid_reason(info),
             info.get("agent", ""),
             info.get("agent_task", ""),
+            info.get("forgets", False),
         )
 
     @property
@@ -196,19 +199,20 @@ class Prompt:
             return [{"role": "system", "content": f"{self.instructions}\n\n{head}"}, *messages]
         return [{"role": "system", "content": self.instructions}, *messages]
 
-    def text(self, task: str, turns: Sequence[Past], turn: SeenTurn) -> str:
+    def text(self, task: str, turns: Sequence[Past], turn: SeenTurn, first: int = 0) -> str:
         """Return the user message of a turn.
 
         Args:
             task: The task in words.
             turns: Earlier turns.
             turn: The current turn, as the policy sees it.
+            first: Number of earlier turns that a summary has replaced.
         """
         layout = self.layout
         template = layout.later if turns else layout.first
         if layout.kind == "turns":
             return self._filled(template, task, len(turns), turn, ())
-        text = self._filled(template, task, len(turns), turn, self.recent(turns))
+        text = self._filled(template, task, len(turns), turn, self.recent(turns[first:]))
         if layout.longest is not None and turns and len(text) > layout.longest:
             return self._filled(layout.first, task, len(turns), turn, ())
         return text

@@ -7,7 +7,7 @@ policy or environment caused it. `snapshots` forks an episode; `fingerprint` ide
 arguments that a fork depends on. `tasks` contains tasks, splits and panels, `hooks` turn-level
 rewards, `language` actions in one grammar, `options` the validation of arguments, `oracle` the
 expert policies, `spaces` the space of texts. `extension` adds features to every environment:
-`notes`, `tries`, and `delegation` to workers; `extensions` combines them.
+`notes`, `summaries`, `tries`, and `delegation` to workers; `extensions` combines them.
 
 To add an extension of every environment, write a file with an ``Extension`` in ``agentgym/core/``
 and add its argument to ``Extensions.of`` and to ``TextEnv``.

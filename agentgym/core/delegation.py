@@ -17,7 +17,6 @@ from agentgym.actions import ActionSpec, Param
 from agentgym.core.extension import LONGEST, Extension, Order, TurnAnswers, read_order
 from agentgym.core.options import integer
 from agentgym.core.outcome import Outcome, bounded
-from agentgym.errors import ConfigurationError
 
 PLANNER = "planner"
 """The agent that acts first, and whenever no worker acts."""
@@ -159,19 +158,3 @@ class Delegation(Extension):
         # one for its report, except that the last worker ends the task before its report.
         workers = -(-own_turns // (self.worker_turns - 1))
         return plan + int(self.works) + workers + workers - 1
-
-
-def refuse_workers(env: object) -> None:
-    """Reject an environment with workers, for loops with a single list of messages.
-
-    Such a loop would mix the messages of all agents.
-
-    Raises:
-        ConfigurationError: The environment has workers.
-    """
-    if getattr(env, "delegation", None) is not None:
-        raise ConfigurationError(
-            "expected worker_turns=0 here, where one list of messages grows turn by turn and a "
-            "worker cannot have its own; play workers with agentgym eval, agentgym train, "
-            "verl-agent or Inspect"
-        )

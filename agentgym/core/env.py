@@ -84,6 +84,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         notes: Maximum number of notes that the policy can write (`agentgym.core.notes`); 0: none.
         tries: Number of tries per episode (`agentgym.core.tries`); ``horizon`` is the turn budget
             of one try.
+        summary_every: Turns after which the policy has to replace them by a summary
+            (`agentgym.core.summaries`); 0: no summaries.
         render_mode: ``"ansi"`` or None.
         **unknown: Arguments that no class of the family accepts; families pass their ``**kwargs``
             through, so that mistyped names are rejected here.
@@ -136,11 +138,12 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         worker_turns: int = 0,
         notes: int = 0,
         tries: int = 1,
+        summary_every: int = 0,
         render_mode: str | None = None,
         **unknown: Any,
     ) -> None:
         check_arguments(type(self), unknown)
-        self.extensions = Extensions.of(worker_turns, notes, tries)
+        self.extensions = Extensions.of(worker_turns, notes, tries, summary_every)
         self.language = Language(self.action_specs, grammar, self.action_length)
         self.tasks = tasks
         self.default_horizon = self.extensions.horizon(integer(horizon, "horizon", 1))

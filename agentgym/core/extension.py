@@ -4,8 +4,8 @@ An extension adds actions, called orders, or changes the course of an episode. I
 policy and family, like a wrapper: it receives each native action before the family, and each
 outcome after it. An argument of the environment enables it, so that it also works in records,
 forks, evaluation and training.
-The extensions are notes (`agentgym.core.notes`), planner and workers (`agentgym.core.delegation`),
-and tries (`agentgym.core.tries`).
+The extensions are notes (`agentgym.core.notes`), summaries (`agentgym.core.summaries`), planner and
+workers (`agentgym.core.delegation`), and tries (`agentgym.core.tries`).
 """
 
 from __future__ import annotations

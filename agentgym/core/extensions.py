@@ -13,6 +13,7 @@ from agentgym.core.language import Language, Reading
 from agentgym.core.later import Later, MaybeLater, read
 from agentgym.core.notes import Notes
 from agentgym.core.outcome import Outcome, well_formed
+from agentgym.core.summaries import Summaries
 from agentgym.core.tries import Tries
 from agentgym.errors import ConfigurationError
 
@@ -29,14 +30,22 @@ class Extensions(Extension):
         return bool(self.parts)
 
     @staticmethod
-    def of(worker_turns: int = 0, notes: int = 0, tries: int = 1) -> Extensions:
+    def of(
+        worker_turns: int = 0, notes: int = 0, tries: int = 1, summary_every: int = 0
+    ) -> Extensions:
         """Return the extensions that the arguments of an environment enable.
 
         Raises:
-            ConfigurationError: A value is out of range.
+            ConfigurationError: A value is out of range, or two exclude each other.
         """
+        if summary_every and worker_turns:
+            raise ConfigurationError(
+                "expected summary_every or worker_turns, got both: a worker's report is its "
+                "summary already; leave one of them out"
+            )
         parts: tuple[Extension | None, ...] = (
             Tries(tries) if tries != 1 else None,
+            Summaries(summary_every) if summary_every != 0 else None,
             Notes(notes) if notes != 0 else None,
             Delegation(worker_turns) if worker_turns != 0 else None,
         )
@@ -137,6 +146,24 @@ class Extensions(Extension):
         """Restore a snapshot."""
         for part in self.parts:
             part.restore(state[part.argument])
+
+
+def require_one_message_list(env: object) -> None:
+    """Reject an environment with workers or summaries, for loops that only append messages.
+
+    Such a loop would mix the messages of all agents, or keep those that a summary replaces.
+
+    Raises:
+        ConfigurationError: The environment has workers or summaries.
+    """
+    parts = getattr(getattr(env, "extensions", None), "parts", ())
+    for part in parts:
+        if isinstance(part, Delegation | Summaries):
+            raise ConfigurationError(
+                f"expected {part.argument}=0 here, where one list of messages grows turn by turn; "
+                "play workers and summaries with agentgym eval, agentgym train, verl-agent or "
+                "Inspect"
+            )
 
 
 class ExtendedLanguage(Language):

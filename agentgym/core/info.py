@@ -224,6 +224,8 @@ KEYS: Mapping[str, str] = {
     "tools": "The actions as OpenAI tools; at a reset only.",
     "agent": "The agent that acts next, `planner` or `worker 1`; with `worker_turns=`.",
     "agent_task": "The task of that agent in words; with `worker_turns=`.",
+    "forgets": "Whether the last action was a summary that replaces all turns before it; with "
+    "`summary_every=`.",
     "try": "Number of the current try; with `tries=`.",
     "costs": "Costs of the turn and their limits per episode; with hooks that count costs.",
     "verdicts": "Verdicts of judges, or why one is missing; with hooks that ask a model.",

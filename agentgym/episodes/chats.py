@@ -220,6 +220,7 @@ class ChatWriter:
                 well_formed(reason),
                 state.agent,
                 well_formed(state.agent_task),
+                state.forgets,
             )
 
     def _listed(self, episode: Episode) -> list[tuple[str, ...]]:

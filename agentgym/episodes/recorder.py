@@ -359,6 +359,7 @@ def state_of(observation: str, info: Mapping[str, Any], potential: float) -> Rec
         known_turns(info),
         info.get("agent", ""),
         clean(info.get("agent_task", "")),
+        info.get("forgets", False),
     )
 
 

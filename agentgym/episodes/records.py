@@ -41,6 +41,9 @@ class RecordedState:
     """The acting agent, if a policy plays several (`agentgym.core.delegation`)."""
     agent_task: str = ""
     """The task of that agent as text."""
+    forgets: bool = False
+    """Whether the action before was a summary that replaces all turns before it
+    (`agentgym.core.summaries`)."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +210,7 @@ class Episode:
 
 _LATER = (
     "reward_hooks", "cached_tokens", "reasoning_tokens", "reasoning", "finish_reason", "reason",
-    "rng_key", "verdicts", "agent", "agent_task", "costs",
+    "rng_key", "verdicts", "agent", "agent_task", "costs", "forgets",
 )  # fmt: skip
 """Fields that early records of the format lack."""
 

@@ -23,6 +23,7 @@ STATE: Mapping[str, Any] = {
     "oracle_turns": "int64",
     "agent": "string",
     "agent_task": "string",
+    "forgets": "bool",
 }
 """Columns of a state."""
 VERDICT: Mapping[str, Any] = {

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentgym.conversation import EpisodeConversation, Prompt, SeenTurn
-from agentgym.core.delegation import refuse_workers
 from agentgym.core.env import TextEnv
+from agentgym.core.extensions import require_one_message_list
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.options import integer
 from agentgym.core.tasks import TaskSet
@@ -70,7 +70,7 @@ class Dialogue:
         Raises:
             ConfigurationError: The environment has workers.
         """
-        refuse_workers(self._text_env)
+        require_one_message_list(self._text_env)
 
     @property
     def observation(self) -> str:

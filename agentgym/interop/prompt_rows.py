@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from agentgym.core.delegation import refuse_workers
 from agentgym.core.env import TextEnv
+from agentgym.core.extensions import require_one_message_list
 from agentgym.core.guard import GuardedEnv
 from agentgym.episodes import ChatWriter, Episode, Recorder
 from agentgym.episodes.prompt_writer import PromptWriter
@@ -88,5 +88,5 @@ def recorded_env(env: str, kwargs: Mapping[str, Any]) -> Recorder:
     recorder = Recorder(GuardedEnv(make(env, **kwargs)), None)
     if not isinstance(recorder.unwrapped, TextEnv):
         raise ConfigurationError(f"expected a text environment, got {env}")
-    refuse_workers(recorder.unwrapped)
+    require_one_message_list(recorder.unwrapped)
     return recorder

@@ -23,7 +23,7 @@ from typing import Any
 from agentgym.actions import ActionSpec
 from agentgym.agents import GRAMMAR, Session, tool_function
 from agentgym.conversation.prompt import call_function
-from agentgym.core.delegation import refuse_workers
+from agentgym.core.extensions import require_one_message_list
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import ConfigurationError, require
 from agentgym.interop.early_ends import warn_of_early_end
@@ -70,7 +70,7 @@ class TrlTasks:
         self._name, self._kwargs = env, {**kwargs, "grammar": GRAMMAR}
         text_env: Any = make(env, **self._kwargs).unwrapped
         try:
-            refuse_workers(text_env)
+            require_one_message_list(text_env)
             count = text_env.tasks.len(split) if num_tasks is None else num_tasks
             self.task_ids: tuple[str, ...] = text_env.tasks.panel(split, count, seed).ids
             specs: tuple[ActionSpec, ...] = text_env.language.specs

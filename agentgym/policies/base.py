@@ -21,6 +21,7 @@ PUBLIC_INFO = (
     "stop_reason",
     "agent",
     "agent_task",
+    "forgets",
     "goal",
     "tools",
 )

@@ -33,7 +33,7 @@ _UNNAMED = VIEWS | {
     "on_error", "pull", "reward", "reward_hooks", "reward_scale", "sandbox", "seconds",
 }  # fmt: skip
 """Arguments that change neither the tasks nor their texts: `env_name` ignores them."""
-HOW_PLAYED = _UNNAMED | {"notes", "tries", "worker_turns"}
+HOW_PLAYED = _UNNAMED | {"notes", "summary_every", "tries", "worker_turns"}
 """Arguments that define how tasks are played, not the tasks themselves."""
 _VALUE = 40
 """Maximum length of a value in a name."""

@@ -138,7 +138,8 @@ def _plain_entries(names: str, prefix: str = "") -> dict[str, Entry]:
 
 
 BASE: Mapping[str, Entry] = {
-    **_plain_entries("horizon split grammar expose_oracle worker_turns notes tries render_mode"),
+    **_plain_entries("horizon split grammar expose_oracle worker_turns notes tries"),
+    **_plain_entries("summary_every render_mode"),
     "reward_hooks": Entry("code", lambda value: not value),
     "tasks": CODE,
 }

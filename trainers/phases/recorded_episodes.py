@@ -83,6 +83,7 @@ def _demonstration(episode: Episode, language: Language, resolved: ResolvedEnv) 
                 "" if turn.action_valid else turn.reason or "",
                 turn.after.agent,
                 turn.after.agent_task,
+                turn.after.forgets,
             ),
             turn.reward,
             turn.action_valid,

@@ -4,8 +4,8 @@ The messages come from `agentgym.conversation`, as for every policy; here they b
 prompt is what a chat server would feed the model: the template's rendering of all messages so far.
 If that rendering starts with everything in the current row, the row continues and the sampled
 tokens stay as they were sampled, whichever tokens the tokenizer would choose for their text. If the
-template rewrites earlier turns (without their thinking, say), the window is full, or the prompt is
-one new message per turn, a new row begins.
+template rewrites earlier turns (without their thinking, say), the window is full, a summary
+replaces earlier turns, or the prompt is one new message per turn, a new row begins.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TokenContext:
         self.spent = 0
         self._step, self._grows = prompt.layout.kind == "step", prompt.layout.grows
         self._text = chat.text(opening) if chat.follows else ""
-        self._head = [] if self._grows else list(self.prompt)
+        self._head = list(self.prompt)
         self._segments: list[list[int]] = []
 
     @property
@@ -100,18 +100,21 @@ class TokenContext:
         suffix = self._chat.observe(self._conversation.text(self._seen_turn), stopped)
         self.spent += len(ids) + len(suffix)
         turn = self._chat.closed(ids, stopped)
+        forgets = self._seen_turn.forgets
         # The identical list: the turn ended with the template's token, so nothing was replaced.
-        if self._grows and turn is ids:
+        if self._grows and turn is ids and not forgets:
             self._append(ids, suffix)
             return
         row = self.prompt + ids
+        if forgets:
+            self._segments = []
         self._segments.append(turn + suffix)
         if self._grows:
-            self.prompt = self.prompt + self._segments.pop()
+            self.prompt = (self._head if forgets else self.prompt) + self._segments.pop()
         else:
             segments = self._conversation.prompt.recent(self._segments)
             self.prompt = self._head + [token for segment in segments for token in segment]
-        # A full window, or a turn closed by another token, ends the row.
+        # A full window, a summary, or a turn closed by another token ends the row.
         self.new_from = len(row) if self.prompt[: len(row)] == row else 0
 
     def _append(self, ids: Sequence[int], suffix: Sequence[int]) -> None:
