@@ -45,7 +45,6 @@ from agentgym.support.statistics import paired_difference
 from agentgym.vector import TextVectorEnv
 from trainers.algorithms.presets import get_preset
 from trainers.config.sections import TinyConfig, VllmConfig
-from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.methods.async_rollouts.producer import RolloutProducer
@@ -55,6 +54,7 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines import engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.engines.vllm_command import ServerNeeds
+from trainers.rollouts.rollout_event import RolloutEvent
 from trainers.rollouts.rollout_stats import RolloutStats
 
 STALENESS = (0, 1)

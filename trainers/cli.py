@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.program_name import program_name
+from agentgym.support.program_name import program_name
 
 if TYPE_CHECKING:
     from trainers.config.schema import TrainConfig

@@ -16,8 +16,8 @@ class PresetsArguments:
 
 
 def _train(argv: Sequence[str]) -> int:
+    from agentgym.support.program_name import called_from_agentgym
     from trainers.cli import main
-    from trainers.program_name import called_from_agentgym
 
     with called_from_agentgym():
         return main(argv)

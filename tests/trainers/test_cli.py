@@ -20,13 +20,13 @@ import pytest
 from agentgym.cli.parsing import subcommands
 from agentgym.registration.making import list_envs
 from agentgym.support.flag_parsing import known_flags
+from agentgym.support.program_name import called_from_agentgym
 from tests.disk import file_size_limit, limit_file_size
 from tests.toy import ToyEnv, ToyTasks
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config, storage_problem
 from trainers.config.command import train_flags
 from trainers.output.run_folder import RunFolder
-from trainers.program_name import called_from_agentgym
 
 QUICK = {"steps": 2, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 12}
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 import pytest
 
 from agentgym.cli import main as agentgym
+from agentgym.support.program_name import program_name
 from trainers.cli import main as agentgym_train
-from trainers.program_name import program_name
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> str:

@@ -10,7 +10,6 @@ the error of a critic that shares layers with the policy, if there is one. The l
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -240,16 +239,6 @@ def importance_figures(
         cut = weight >= cap if mode == "clip" else weight == 0.0
         figures["sampling/importance_truncated"] = cut.astype(np.float64)
     return figures
-
-
-def changes_weights(norm: float) -> bool:
-    """Return whether a gradient of this norm may change weights.
-
-    It may not if it is exactly 0: there was nothing to learn, but AdamW would still decay the
-    weights and move them along its moments. Nor if it is not finite, which would destroy every
-    weight.
-    """
-    return norm != 0.0 and math.isfinite(norm)
 
 
 def safe_exp(x: FloatArray) -> FloatArray:

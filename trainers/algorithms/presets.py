@@ -11,11 +11,11 @@ from functools import cache
 from itertools import chain
 
 from agentgym.errors import ConfigurationError
+from agentgym.support.program_name import program_name
 from trainers.algorithms.core_presets import CORE_PRESETS, TURN_LOO
 from trainers.algorithms.needs import REFERENCE, Need
 from trainers.algorithms.preset import Preset
 from trainers.methods.table import get_method, method_names, methods
-from trainers.program_name import program_name
 
 DEFAULT = TURN_LOO.name
 """Name of the default preset."""

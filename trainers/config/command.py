@@ -13,8 +13,8 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.flag_marks import Append
 from agentgym.support.flag_parsing import split_words
 from agentgym.support.help_page import FlagHelp, flag_rows, help_page
+from agentgym.support.program_name import program_name
 from trainers.config.schema import TrainConfig
-from trainers.program_name import program_name
 
 __all__ = [
     "COMMAND_FLAGS",

@@ -22,6 +22,7 @@ from pydantic_core import ErrorDetails
 from agentgym.errors import ConfigurationError
 from agentgym.support.flag_marks import Suppress
 from agentgym.support.nested import nested
+from agentgym.support.program_name import program_name
 from trainers.config.field_types import (
     OPEN,
     Count,
@@ -52,7 +53,6 @@ from trainers.config.sections import (
     VllmConfig,
 )
 from trainers.methods.table import methods
-from trainers.program_name import program_name
 
 TINY = "tiny"
 """Value of ``--model`` for a policy from scratch."""

@@ -7,7 +7,7 @@ To add one of these, touch these files:
   ``tests/trainers/grpo/test_token_losses.py``
 - what only some methods do in a step: a hook of ``StepPart`` (``trainers/grpo/step_part.py``) in a
   folder of ``trainers/methods/``; with weights of its own, a subclass of ``OwnWeights``
-  (``trainers/grpo/own_weights.py``)
+  (``trainers/methods/own_weights.py``)
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trainers.grpo.rollout_event import RolloutEvent
     from trainers.grpo.trainer import MultiTurnTrainer
+    from trainers.rollouts.rollout_event import RolloutEvent
 
 __all__ = ["MultiTurnTrainer", "RolloutEvent"]
 

@@ -33,7 +33,6 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOConfig, GRPOTrainer
 
 from agentgym.errors import NotSupported
-from trainers.algorithms.loss import changes_weights
 from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_state
 from trainers.grpo.minibatches import divided
 from trainers.grpo.step_end import StepEnd
@@ -42,6 +41,7 @@ from trainers.grpo.step_times import StepTimes
 from trainers.grpo.trl_arguments import check_arguments
 from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
+from trainers.scoring.tensors import changes_weights
 
 __all__ = ["DROPPED", "IDLE", "BatchTrainer"]
 

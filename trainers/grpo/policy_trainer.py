@@ -22,7 +22,6 @@ from trainers.algorithms.loss import GAP_MEAN
 from trainers.algorithms.preset import Preset
 from trainers.grpo.advantages import GAP_MAX, behaviour_mode, trained_tokens
 from trainers.grpo.batch_trainer import DROPPED, IDLE, BatchTrainer
-from trainers.grpo.drift import KL_BEHAVIOUR, kl_behaviour
 from trainers.grpo.objective import averaged, late_weights, token_figures, token_losses
 from trainers.grpo.step_part import StepRows
 from trainers.rollouts.engines.base import Sampling
@@ -30,6 +29,7 @@ from trainers.rollouts.engines.engine_weights import EngineWeights
 from trainers.rollouts.engines.gap_probe import PROBE_TOKENS, probe_gap
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import Row, Trajectory
+from trainers.scoring.drift import kl_behaviour
 from trainers.scoring.forward import TokenForward
 from trainers.scoring.micro_batches import (
     MicroBatch,
@@ -39,10 +39,12 @@ from trainers.scoring.micro_batches import (
 )
 from trainers.scoring.tensors import row_tensors, sampled_mask, trimmed
 
-__all__ = ["LOST_TOKENS", "PolicyTrainer"]
+__all__ = ["KL_BEHAVIOUR", "LOST_TOKENS", "PolicyTrainer"]
 
 logger = logging.getLogger(__name__)
 
+KL_BEHAVIOUR = "sampling/kl_behaviour"
+"""Name of the divergence from the policy that played to the one after the updates of a step."""
 LOST_TOKENS = "updates/lost_tokens"
 """Name of the share of trained tokens left out because their loss is not finite."""
 TOKENS = "tokens"

@@ -37,7 +37,6 @@ from agentgym.errors import NotSupported
 from trainers.algorithms.preset import Preset
 from trainers.grpo.advantages import Credit
 from trainers.grpo.step_times import StepTimes
-from trainers.grpo.step_tokens import StepTokens
 from trainers.methods.method import Method
 from trainers.methods.table import get_method, method_names
 from trainers.rollouts.chat import TurnTokenizer
@@ -49,6 +48,7 @@ from trainers.rollouts.step_plan import StepPlan
 from trainers.rollouts.task_feed import TaskSource
 from trainers.rollouts.trajectory import Trajectory
 from trainers.scoring.forward import Scores, StateListener, TokenForward
+from trainers.scoring.step_tokens import StepTokens
 
 __all__ = [
     "ChosenRows",

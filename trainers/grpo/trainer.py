@@ -61,7 +61,6 @@ from trainers.grpo.advantages import (
 )
 from trainers.grpo.minibatches import MINIBATCH, minibatch_of_episodes, minibatch_of_rows
 from trainers.grpo.policy_trainer import PolicyTrainer
-from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
 from trainers.grpo.step_part import (
     ChosenRows,
     MakeStepPart,
@@ -70,7 +69,6 @@ from trainers.grpo.step_part import (
     StepRows,
     make_parts,
 )
-from trainers.grpo.step_tokens import StepTokens
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine
@@ -78,12 +76,14 @@ from trainers.rollouts.engines.engine_weights import EngineWeights
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
 from trainers.rollouts.episode_figures import episode_figures
+from trainers.rollouts.rollout_event import RolloutEvent, tell_schedule
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.slot_envs import Envs
 from trainers.rollouts.step_plan import StepPlan, plan_step
 from trainers.rollouts.task_feed import LearningTaskSource, TaskSource
 from trainers.rollouts.trajectory import Trajectory, to_rows
 from trainers.scoring.forward import TokenForward, adapters_in_fp32, turn_off_dropout
+from trainers.scoring.step_tokens import StepTokens
 from trainers.scoring.tensors import row_tensors, sampled_mask
 
 __all__ = ["MultiTurnTrainer"]

@@ -19,10 +19,9 @@ import torch
 from torch import Tensor
 
 from agentgym.errors import ConfigurationError
-from trainers.algorithms.loss import changes_weights
 from trainers.rollouts.trajectory import Row
 from trainers.scoring.packed_rows import computes_packed_rows, longest_row, pack
-from trainers.scoring.tensors import IGNORED, row_inputs
+from trainers.scoring.tensors import IGNORED, changes_weights, row_inputs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -31,7 +31,6 @@ from trl import SFTConfig, SFTTrainer
 from trl.models.utils import disable_gradient_checkpointing
 
 from trainers import processes
-from trainers.algorithms.loss import changes_weights
 from trainers.models.sft import (
     GateFn,
     ProgressFn,
@@ -50,7 +49,7 @@ from trainers.scoring.packed_rows import (
     longest_row,
     pack,
 )
-from trainers.scoring.tensors import IGNORED, row_inputs
+from trainers.scoring.tensors import IGNORED, changes_weights, row_inputs
 
 __all__ = ["PretrainedSft"]
 

@@ -23,8 +23,8 @@ from transformers.integrations import TensorBoardCallback, TrackioCallback, Wand
 
 from agentgym.core.outcome import StopReason
 from agentgym.errors import require
-from trainers.grpo.rollout_event import RolloutEvent
 from trainers.output.run_folder import RunFolder
+from trainers.rollouts.rollout_event import RolloutEvent
 from trainers.rollouts.trajectory import Trajectory
 
 __all__ = ["COLUMNS", "PROJECT", "Dashboards", "Reporter", "reporter_makers", "sample_turns"]

@@ -12,9 +12,7 @@ from trainers.algorithms.schedule import Schedule
 from trainers.config.sections import RlConfig
 from trainers.grpo.advantages import GAP_MAX
 from trainers.grpo.batch_trainer import DROPPED, IDLE
-from trainers.grpo.drift import KL_BEHAVIOUR
-from trainers.grpo.policy_trainer import LOST_TOKENS
-from trainers.grpo.rollout_event import RolloutEvent
+from trainers.grpo.policy_trainer import KL_BEHAVIOUR, LOST_TOKENS
 from trainers.grpo.step_times import PARTS
 from trainers.monitoring.health import FINITE
 from trainers.output.display import Display
@@ -22,6 +20,7 @@ from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.processes import on_main
+from trainers.rollouts.rollout_event import RolloutEvent
 from trainers.rollouts.trajectory import by_family, to_rows
 
 __all__ = ["RunLogger"]

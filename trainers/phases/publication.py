@@ -6,6 +6,7 @@ import logging
 import shlex
 from pathlib import Path
 
+from agentgym.support.program_name import program_name
 from agentgym.support.text_lines import error_line
 from trainers.config.resolve import ResolvedRun
 from trainers.model_files.adapter_folder import has_adapters
@@ -15,7 +16,6 @@ from trainers.output.hub import push
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import Summary
 from trainers.phases.adapter_merge import merge_adapters
-from trainers.program_name import program_name
 
 __all__ = ["publish"]
 

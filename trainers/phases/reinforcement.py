@@ -15,7 +15,6 @@ from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_env import ResolvedEnv
-from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.step_part import part_makers
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
@@ -44,6 +43,7 @@ from trainers.phases.periodic_validation import PeriodicValidation
 from trainers.phases.rollout_setup import rollout_setup
 from trainers.phases.timed_checkpoints import TimedCheckpoints, is_by_time
 from trainers.rollouts.priced_tasks import PricedTasks
+from trainers.rollouts.rollout_event import RolloutEvent
 from trainers.rollouts.task_feed import MixedTasks, TaskSource
 from trainers.rollouts.trajectory import Trajectory, without_terms
 

@@ -6,6 +6,7 @@ row, of the boolean mask of sampled tokens.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -18,6 +19,7 @@ from trainers.rollouts.trajectory import Row
 
 __all__ = [
     "IGNORED",
+    "changes_weights",
     "gather_tokens",
     "left_aligned",
     "needed_columns",
@@ -194,3 +196,13 @@ def needed_columns(batch: Inputs) -> Tensor:
 def _has_rows(value: Tensor) -> bool:
     """Whether an entry of a batch holds something for each row: the number of items does not."""
     return value.dim() > 0
+
+
+def changes_weights(norm: float) -> bool:
+    """Return whether a gradient of this norm may change weights.
+
+    It may not if it is exactly 0: there was nothing to learn, but AdamW would still decay the
+    weights and move them along its moments. Nor if it is not finite, which would destroy every
+    weight.
+    """
+    return norm != 0.0 and math.isfinite(norm)

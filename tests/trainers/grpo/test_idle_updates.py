@@ -19,10 +19,10 @@ from tests.toy import ToyEnv
 from tests.trainers.grpo.helpers import DAPO, log, make_trainer, weights
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.batch_trainer import DROPPED, IDLE
-from trainers.grpo.own_weights import OwnWeights
 from trainers.grpo.policy_trainer import LOST_TOKENS
 from trainers.grpo.step_part import StepRows
 from trainers.grpo.trainer import MultiTurnTrainer
+from trainers.methods.own_weights import OwnWeights
 from trainers.scoring.forward import Scores, TokenForward
 
 DECAYED = {"weight_decay": 0.1, "lr": 1e-2, "steps": 4}

@@ -20,11 +20,11 @@ import pytest
 
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config
-from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.step_times import PARTS
 from trainers.monitoring import dashboards
 from trainers.monitoring.dashboards import COLUMNS, Dashboards, sample_turns
 from trainers.output.run_folder import RunFolder
+from trainers.rollouts.rollout_event import RolloutEvent
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 pytestmark = pytest.mark.slow

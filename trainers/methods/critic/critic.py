@@ -29,7 +29,6 @@ from torch import Tensor, nn
 
 from trainers.grpo.advantages import Credit
 from trainers.grpo.objective import value_errors
-from trainers.grpo.own_weights import OwnWeights
 from trainers.grpo.step_part import (
     CreditColumns,
     MakeStepPart,
@@ -40,6 +39,7 @@ from trainers.grpo.step_part import (
 from trainers.methods.critic.gae import ValueSignal, explained_variance, value_targets
 from trainers.methods.critic.settings import CriticConfig
 from trainers.methods.method import section_of
+from trainers.methods.own_weights import OwnWeights
 from trainers.rollouts.engines.policy_weights import base_model
 from trainers.scoring.forward import Scores
 from trainers.scoring.tensors import left_aligned, sampled_mask, trimmed

@@ -27,10 +27,9 @@ from agentgym.errors import NotSupported
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import BoolArray, FloatArray, sums
 from trainers.grpo.advantages import known_outcomes
-from trainers.grpo.own_weights import OwnWeights
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepRows
-from trainers.grpo.step_tokens import StepTokens
 from trainers.methods.method import section_of
+from trainers.methods.own_weights import OwnWeights
 from trainers.methods.reward_model.credit import Implicit
 from trainers.methods.reward_model.pairs import (
     PreferredBy,
@@ -40,6 +39,7 @@ from trainers.methods.reward_model.pairs import (
 )
 from trainers.methods.reward_model.settings import RewardModelConfig
 from trainers.rollouts.trajectory import to_batch
+from trainers.scoring.step_tokens import StepTokens
 from trainers.scoring.tensors import sampled_mask, trimmed
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from trainers.grpo.own_weights import OwnWeights
 from trainers.grpo.step_part import ChosenRows, PlayedStep, StepContext
+from trainers.methods.own_weights import OwnWeights
 from trainers.rollouts.engines.base import Completion, Sampling, generate
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import SampledTurn, Trajectory

@@ -22,11 +22,11 @@ from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import Feed, log, make_trainer, step_context, weights
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Gated
-from trainers.grpo.rollout_event import RolloutEvent
 from trainers.methods.async_rollouts.producer import RolloutProducer
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
 from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.rollout_event import RolloutEvent
 from trainers.rollouts.step_plan import StepPlan
 
 CAP = 2.0

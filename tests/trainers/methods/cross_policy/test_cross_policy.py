@@ -22,10 +22,10 @@ from tests.trainers.methods.async_rollouts.test_producer import Picky, logp, sam
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
-from trainers.grpo.rollout_event import RolloutEvent
 from trainers.methods.async_rollouts.producer import RolloutProducer
 from trainers.methods.cross_policy.stale_policy import STALE_FILE
 from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.rollout_event import RolloutEvent
 
 AGENTRL = get_preset("agentrl")
 WITHOUT_KL = replace(AGENTRL, loss=replace(AGENTRL.loss, kl_beta=0.0))

@@ -13,8 +13,8 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
-from trainers.algorithms.loss import changes_weights
 from trainers.grpo.step_part import StepPart
+from trainers.scoring.tensors import changes_weights
 
 __all__ = ["OwnWeights"]
 

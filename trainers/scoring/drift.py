@@ -8,10 +8,8 @@ from collections.abc import Callable, Sequence
 from trainers.algorithms.loss import MAX_LOG_RATIO
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 
-__all__ = ["KL_BEHAVIOUR", "kl_behaviour"]
+__all__ = ["kl_behaviour"]
 
-KL_BEHAVIOUR = "sampling/kl_behaviour"
-"""Name of that figure."""
 KL_ROWS = 4
 """Rows per process for the estimate: one small forward pass per step."""
 

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from trainers.algorithms.segments import FloatArray, IntArray
 from trainers.rollouts.trajectory import Trajectory, sampled_once
 from trainers.scoring.tensors import gather_tokens, scatter_tokens
 
 __all__ = ["StepTokens"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
