@@ -192,6 +192,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         """
         self._running = False
         self.__answers = {}
+        # Before anything is drawn: a refused reset leaves the generator as it was.
         settings = check_reset(options, self.reset_options)
         super().reset(seed=check_seed(seed))
         # Before the engine starts: both draw from np_random, and this order is part of the seed's
@@ -233,6 +234,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             raise ResetNeeded("expected a running episode: call env.reset() before env.step()")
         text, trailing, problem = self.spoken.understand(action)
         self._running = False  # if the engine raises, the episode is over
+        # Most turns have none, and testing is cheaper than a new dict.
         if self.__answers:
             self.__answers = {}
         # Tested here, because going through an empty `Extensions` would make a turn 20% slower.
@@ -241,6 +243,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         else:
             outcome = self._misread(action, problem) if problem else self._act(text)
         self.turn += 1
+        # What was not understood is kept as it was typed.
         self.__last_action = text or action[: self.action_length]
         # Inline checks, cheap and without function calls, accept a valid outcome. Anything else
         # goes to `checked_outcome`, which repairs it or raises with a message.
@@ -262,8 +265,10 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         terminated = bool(outcome.terminated)
         if score is not None:
             self.__score = score
+        # Without a score of its own a solved task counts in full.
         elif terminated and outcome.success:
             self.__score = 1.0
+        # An episode that ends by itself in its last turn is terminated alone.
         truncated = not terminated and (self.turn >= self.horizon or bool(outcome.truncated))
         self._running = not (terminated or truncated)
         reason = _RUNS_ON if self._running else stop_reason(outcome, truncated)
@@ -479,6 +484,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     def _begin(self, task: Task, digest: str | None = None) -> None:
         """Make ``task`` the task of the episode."""
+        # By identity: large tasks would be slow to compare, and an equal one only costs a hash.
         if task is not self.__task:
             self.__task, self.__digest = task, None
         self.__digest = digest or self.__digest

@@ -96,6 +96,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         An output without an executed action has no turn: its tokens and finish reason are kept
         under ``unused_outputs`` of `Episode.extra`.
         """
+        # A second output before an action: no turn will have the first.
         self._drop_note()
         self._note = {
             "raw_text": None if raw_text is None else clean(raw_text),

@@ -321,6 +321,7 @@ class Server:
             os.write(writer, _complaint(error))
             return 0
         finally:
+            # Else this process would keep a folder of the sandbox busy.
             os.chdir("/")
 
     def _watch(self, reader: int, output: Output, deadline: float) -> "tuple[int | None, str]":
@@ -341,9 +342,11 @@ class Server:
                 if _exceeds(memory):
                     return None, "memory"
                 look = time.monotonic() + LOOK
+            # 1 ms more: waits that end just before the deadline would spin.
             for descriptor, _ in poller.poll((min(deadline, look) - now) * 1000 + 1):
                 if descriptor == self._wake:
                     signals = os.read(self._wake, 4096)
+                    # Before the signals: a command that has ended cannot be interrupted.
                     status = _reap(self._child)
                     if status is not None:
                         return status, ""

@@ -113,6 +113,7 @@ def assign_credit(
     advantages = np.where(np.abs(advantages) < loss.dead_zone, 0.0, advantages)
     # From trajectories (N,) to their tokens (K,).
     train = masks.train[batch.token_traj]
+    # Times K', by which the loss divides (TRL's ``num_items_in_batch``).
     weight = max(1, int(train.sum())) * aggregation_weights(
         batch, loss.aggregation, const=loss.const, train=masks.train
     )
@@ -215,6 +216,7 @@ def trained_once(
     weights = np.where(train, np.asarray(columns["token_weights"], dtype=np.float64), 0.0)
     total = np.bincount(once, weights, size)
     advantages = np.asarray(columns["advantages"], dtype=np.float64)
+    # A token that no episode trains has weight 0, so its mean does not matter.
     mean = np.bincount(once, weights * advantages, size) / np.where(total > 0, total, 1.0)
     folded = {name: column[first] for name, column in columns.items()}
     folded |= {"token_weights": total, "advantages": mean}
@@ -239,6 +241,7 @@ def _spread_within_groups(batch: Batch) -> dict[str, float]:
     np.minimum.at(low, index, batch.returns)
     np.maximum.at(high, index, batch.returns)
     return {
+        # Equal rewards may differ in the last bits of their sums.
         "credit/zero_variance_groups": float((high - low < 1e-8).mean()),
         "credit/group_return_std": float(np.sqrt(squares).mean()),
     }

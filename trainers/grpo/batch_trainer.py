@@ -289,6 +289,7 @@ class BatchTrainer(GRPOTrainer):
         shares = [make(schedule.last_epoch) for make in schedule.lr_lambdas]
         for group, share in zip(optimizer.param_groups, shares, strict=True):
             group["initial_lr"], group["lr"] = rate, rate * share
+        # The log reads the rate here until the schedule's next step.
         schedule._last_lr = [rate * share for share in shares]
 
     # -- what TRL would do otherwise ---------------------------------------------------------------

@@ -75,5 +75,6 @@ def load_batch(
     path = folder / BATCH_FILE.format(rank)
     if not path.exists():
         return None
+    # Checkpoints are exchanged: without this flag a file could run code.
     stored = torch.load(path, map_location=device, weights_only=True)
     return stored["step"], stored["batches"]

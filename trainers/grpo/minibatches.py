@@ -40,6 +40,7 @@ def minibatch_of_episodes(count: int, parts: int, seed: Sequence[int]) -> Number
     Returns:
         (count,) numbers from 0 to U - 1.
     """
+    # A row per U consecutive episodes, permuted by itself.
     blocks = np.tile(np.arange(parts), (count // parts, 1))
     return np.random.default_rng(list(seed)).permuted(blocks, axis=1).ravel()
 

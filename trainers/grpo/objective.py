@@ -57,6 +57,7 @@ def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: 
     if loss.clip == "ppo":
         gain = torch.minimum(ratio * advantage, near * advantage)
         if loss.dual is not None:
+            # Dual clip (arXiv 1912.09729): where A < 0 a large ratio has no bound otherwise.
             floor = torch.maximum(gain, loss.dual * advantage)
             gain = torch.where(advantage < 0, floor, gain)
     elif loss.clip == "cispo":
@@ -179,7 +180,9 @@ def averaged(values: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
 
     ``segments`` holds ids >= 0; the result is 0 where the mask is false.
     """
+    # One infinite log-ratio would make those of its whole segment infinite.
     ids, token_values = segments[mask], bounded(values[mask])  # (n,) each
+    # Micro-batches that only pad have no trained token.
     total = values.new_zeros(int(ids.max()) + 1 if ids.numel() else 1)  # (S,)
     count = torch.zeros_like(total).index_add_(0, ids, torch.ones_like(token_values))
     mean = total.index_add_(0, ids, token_values) / count.clamp(min=1.0)

@@ -45,6 +45,7 @@ class StepTimes:
         For parts that report their duration afterwards.
         """
         self._turn()
+        # Work that overlaps other work can last longer than the part it is taken from.
         moved = max(0.0, min(seconds, self._seconds[source]))
         self._seconds[source] -= moved
         self._seconds[target] += moved

@@ -211,6 +211,7 @@ class MultiTurnTrainer(PolicyTrainer):
         own_engine = partial(kinds[self._lag > 0], pad_id=chat.pad_id, autocast=precision)
         engine: GenerationEngine = (make_engine or own_engine)(policy)
         self.runner = player(envs, chat, engine, budget, prompt=prompt, families=families)
+        # Looked up at each use, because the model is wrapped only when training begins.
         self._weights = EngineWeights(
             engine, lambda: self._policy, lambda: self.state.global_step, self.parts
         )

@@ -132,7 +132,9 @@ def grpo_arguments(
         "use_cpu": cpu,
         "bf16": False,
         "gradient_checkpointing": False,
+        # Else transformers drops the columns that the model's ``forward`` does not name.
         "remove_unused_columns": False,
+        # A due log marks the end of a step, see ``BatchTrainer._maybe_log_save_evaluate``.
         "logging_steps": updates,
         "report_to": [],
         "disable_tqdm": True,
@@ -157,6 +159,7 @@ def _batching(episodes: int, group_size: int, minibatches: int, cpu: bool) -> di
         "per_device_train_batch_size": rows // minibatches,
         "gradient_accumulation_steps": 1,
         "steps_per_generation": minibatches,
+        # TRL refuses 1, and numbers that do not divide its batch; nothing else reads it.
         "num_generations": group_size if group_size > 1 else _least_divisor(rows),
     }
 

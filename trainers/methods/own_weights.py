@@ -76,4 +76,5 @@ class OwnWeights(StepPart):
             for name, weight in self._trained.items():
                 weight.copy_(state["weights"][name])
         self._optimizer.load_state_dict(state["optimizer"])
+        # The stored optimiser has the rate of its time.
         self.slow_down(self._factor)

@@ -76,6 +76,7 @@ def pretrain_copying(
             f"expected first_id below the vocabulary's size {vocabulary}, got {first_id}"
         )
     device = next(model.parameters()).device
+    # On the CPU, so that every device draws the same sequences.
     generator = torch.Generator().manual_seed(settings.seed)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=settings.lr, betas=(0.9, 0.98), weight_decay=0.01

@@ -180,6 +180,7 @@ class Sft:
 
     def figures(self) -> dict[str, float]:
         """Return the figures for ``progress`` since its last call, and reset them."""
+        # Steps since the last call, fewer than ``log_every`` in the last of all.
         count = (self.step - 1) % self.settings.log_every + 1
         if not self._clock:
             return {}
@@ -222,12 +223,16 @@ class Sft:
         epoch, skip = divmod(start, per_epoch)
         while True:
             rng = np.random.default_rng((self.settings.seed, epoch))
+            # Whole batches only; another permutation leaves out other rows in the next epoch.
             order = rng.permutation(len(self._ids))[: per_epoch * size]
             parts: list[Sequence[int]] = []
             for first in range(0, len(order), size * self.settings.bucket):
                 part = order[first : first + size * self.settings.bucket]
+                # Rows of like length need little padding. Only within a bucket, so the order stays
+                # random.
                 part = part[np.argsort(self._lengths[part], kind="stable")]
                 parts += [part[k : k + size].tolist() for k in range(0, len(part), size)]
+            # Else each bucket would go from short rows to long ones.
             for index in rng.permutation(len(parts))[skip:]:
                 yield parts[index]
             epoch, skip = epoch + 1, 0
@@ -269,6 +274,7 @@ class Sft:
             logps = torch.log_softmax(logits.float(), -1)[packed.sources, packed.labels]
             return torch.zeros(real.shape).masked_scatter(real, -logps[packed.pairs])
         logits = self.model(input_ids=ids, use_cache=False).logits[:, :-1]
+        # In float32: sums of losses would lose their last digits in bf16.
         flat = logits.float().reshape(-1, logits.shape[-1])
         nll = torch.nn.functional.cross_entropy(flat, ids[:, 1:].reshape(-1), reduction="none")
         return nll.view(ids.shape[0], -1)

@@ -181,6 +181,7 @@ class RolloutRunner:
             for task, family, g, s in zip(task_options, families, ids, env_seeds, strict=True)
             for _ in range(group_size)
         ]
+        # Numbers seed the sampling, so they must not depend on the slot or process that plays.
         for number, trajectory in zip(numbers or count(first_episode), out, strict=False):
             trajectory.number = number
         draw = sampling or Sampling()
@@ -281,6 +282,7 @@ class _Rollout:
             while any(self._queues.values()) or self._starting or self._live:
                 if self._cancelled is not None and self._cancelled():
                     raise RolloutCancelled
+                # In this order, environments step while the engine generates.
                 self._start()
                 self._act()
                 self._hear()
@@ -376,6 +378,7 @@ class _Rollout:
         ready: list[Request] = []
         forked: list[int] = []
         for slot, answer in answers:
+            # Neither a reset nor a step: the snapshot that forks asked for.
             if not isinstance(answer, tuple):
                 self._branch_off(slot, answer)
                 ready.append(self._request(self._live[slot]))
@@ -386,6 +389,7 @@ class _Rollout:
                 self._end(slot)
                 continue
             self._live[slot] = episode
+            # An episode that has only begun has nothing that forks could share.
             added = [] if len(answer) == 2 else [*chain(*(p.fork(episode) for p in self._parts))]
             if added:
                 self._forking[slot] = added
@@ -464,6 +468,7 @@ class _Rollout:
         """Return the request for an episode's next turn."""
         turn = len(episode.trajectory.turns)
         return Request(
+            # By slot, not by number: the engine keeps the cache of one conversation per key.
             key=episode.slot,
             prompt=tuple(episode.context.prompt),
             max_tokens=episode.room(self._runner.budget),

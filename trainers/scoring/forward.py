@@ -97,6 +97,7 @@ class TokenForward:
         self._vocabulary = int(base_model(policy).config.get_text_config().vocab_size)
         self._longest = longest_row(policy)
         self._packs: bool | None = None if shared_prefixes else False  # None: not known yet.
+        # Copied now, while the weights are those that training starts from.
         self.reference = (
             copy.deepcopy(policy).eval().requires_grad_(False) if copies_policy else None
         )
@@ -178,6 +179,7 @@ class TokenForward:
         def column(values: Tensor) -> Tensor:
             """Scatter values (P,) of the scored pairs to their tokens, (B, T)."""
             spread = torch.zeros(scored.shape, dtype=values.dtype, device=values.device)
+            # Both run row by row: the k-th true entry is the k-th scored token.
             return spread.masked_scatter(scored, values[packed.pairs])
 
         logps, entropies = column(out.log_probs[0]), column(out.entropy[0])

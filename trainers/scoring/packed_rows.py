@@ -76,6 +76,7 @@ def pack(rows: Sequence[IntArray], labels: Tensor) -> PackedRows | None:
     ]
     positions = np.stack([sources, columns[labelled]])  # (2, K)
     distinct, pairs = np.unique(positions, axis=1, return_inverse=True)
+    # Flat: with an axis the shape of the inverse differs between versions of NumPy.
     parts = (*distinct, pairs.ravel())
     return PackedRows(tree, *(torch.from_numpy(part).to(labels.device) for part in parts))
 

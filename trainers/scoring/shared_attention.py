@@ -72,6 +72,7 @@ class _Copied(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         order, begins = ctx.saved_tensors
         gradient = gradients[0].contiguous()
+        # One sum per tensor over its copies in sorted order, so the result is deterministic.
         total = torch.nn.functional.embedding_bag(order, gradient, begins, mode="sum")
         return total, None, None, None
 
@@ -125,6 +126,7 @@ class SharedAttention:
             for k, member in enumerate(members):
                 own_places = tree.places[member][tree.shared[member] :]
                 first = total + k * width + int(tree.shared[member]) - starts[member]
+                # A token's result comes from the row that owns it.
                 positions[own_places] = np.arange(first, first + len(own_places))
             rows.append(_rows(tree, members, starts, width, device))
             total += len(members) * width

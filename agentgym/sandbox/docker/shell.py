@@ -153,6 +153,8 @@ class ShellChannel(Channel):
         while (seconds_left := deadline - time.monotonic()) > 0:
             if output.total > self._settings["output"]:
                 return "output"
+            # Background processes keep the stream open: only the engine knows that the command
+            # ended.
             stream.settimeout(min(seconds_left, LOOK) if running else seconds_left)
             try:
                 data = stream.recv(CHUNK)
@@ -194,6 +196,7 @@ class ShellChannel(Channel):
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
             entry = tarfile.TarInfo(name)
+            # Build tools compare times: a new file must not look older than what was built from it.
             entry.size, entry.mode, entry.mtime = len(data), mode, int(time.time())
             archive.addfile(entry, io.BytesIO(data))
         return self._put(body=buffer.getvalue(), folder=folder)
@@ -258,6 +261,7 @@ class ShellChannel(Channel):
         data = io.BytesIO()
         for block in blocks:
             data.write(block)
+            # What a sandbox holds can be of any size.
             if data.tell() > LARGEST:
                 raise OSError(27, f"more than {LARGEST:,} bytes below {folder}")
         data.seek(0)

@@ -126,6 +126,7 @@ def _user_namespace(uid: int, gid: int, owner: int) -> int:
         result = mounts.libc.unshare(CLONE_NEWUSER)
         os.write(child, b"x" if result == 0 else b"-")
         os.close(finish)
+        # The namespace ends with its last process, unless a descriptor of it is open by then.
         os.read(done_end, 1)
         os._exit(0)
     try:
@@ -144,9 +145,11 @@ def _unshare(user: bool) -> None:
     flags = NAMESPACES | (CLONE_NEWUSER if user else 0)
     mounts.check(mounts.libc.unshare(flags), "making namespaces")
     if user:
+        # Without privileges the kernel accepts a gid_map only after this.
         mounts.touch("/proc/self/setgroups", "deny")
         mounts.touch("/proc/self/uid_map", f"0 {uid} 1")
         mounts.touch("/proc/self/gid_map", f"0 {gid} 1")
+    # Many systems share "/" with new namespaces: mounts would appear outside, too.
     mounts.mount("none", "/", None, mounts.MS_REC | mounts.MS_PRIVATE)
 
 

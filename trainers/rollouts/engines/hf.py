@@ -355,6 +355,7 @@ class HFEngine:
         bundles: dict[object, list[_Row]] = {}
         for row in due:
             row.n_cached = self._count_cached(row)
+            # Equal prompts, those of a group, are fed once; `id` keeps all other rows apart.
             alike = self._forward.joins and not row.n_cached
             bundles.setdefault(tuple(row.text) if alike else id(row), []).append(row)
         if self._forward.joins:
@@ -399,6 +400,7 @@ class HFEngine:
         """Take the waiting rows that can start now: all with equal sampling settings, or none."""
         if not self._waiting:
             return []
+        # One pass draws for all rows alike, so rows with other settings wait until these are done.
         sampling = self._waiting[0].sampling
         if self._running and not (self._forward.joins and self._running[0].sampling == sampling):
             return []
@@ -431,6 +433,8 @@ class HFEngine:
         if sampling.greedy:
             token = logp.argmax(-1)
         else:
+            # Random numbers belong to a row's positions: neither drafts nor other rows change a
+            # sample.
             numbers = [
                 number
                 for row, guess in zip(rows, guesses, strict=True)
@@ -440,6 +444,7 @@ class HFEngine:
         logprobs = logp.gather(-1, token[:, None])[:, 0].tolist()
         entropies = [0.0] * len(logprobs)
         if sampling.entropies:
+            # `entr` is 0 at p = 0, where -p log p would be nan.
             entropies = torch.special.entr(logp.exp()).sum(-1).tolist()
         drawn = zip(token.tolist(), logprobs, entropies, strict=True)
         completions: list[tuple[int, Completion]] = []

@@ -169,6 +169,7 @@ class VLLMServerEngine:
                 for them, or the engine is closed.
         """
         self._require_ready()
+        # Once a batch: a server that was restarted has lost the weights of the last sync.
         if requests and not self.running:
             ask_all(self._servers, lambda server: self._check_weights(server, _weights_of(server)))
         assert self._pool is not None
@@ -226,6 +227,7 @@ class VLLMServerEngine:
             )
             result = _completion(answer, server, with_entropies=payload["logprobs"] > 0)
         except BaseException as error:
+            # This is a thread of the pool: `advance` raises it.
             result = error
         self._done.put((round_number, key, result))
 
@@ -254,6 +256,7 @@ class VLLMServerEngine:
             **{"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0},
             "seed": request.seed if self._seeded and not sampling.greedy else None,
             "stop_token_ids": list(sampling.stop_ids),
+            # The chat template's stop ids end a turn, not the end of text.
             "ignore_eos": True,
             "logprobs": TOLD if sampling.entropies else 0,  # plus the sampled token's, always
             "return_token_ids": True,
