@@ -336,7 +336,9 @@ def estimate(shape: ModelShape, training: TrainingSetup) -> MemoryEstimate:
         weights -= shape.matrices * (low - QUANTIZED[training.quantize])
     cast = low == 2 and not adapters
     stored = low if adapters else 4
+    # In bits, since vLLM's weights may have fewer than eight.
     copied = 8 * stored * training.engine_copy * training.players + training.vllm_bits
+    # Two layers: one computes while the next is gathered.
     at_work = 2 * shape.matrices // shape.layers + 2 * shape.vocabulary * shape.hidden
     return MemoryEstimate(
         process=training.process,

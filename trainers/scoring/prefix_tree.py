@@ -89,6 +89,8 @@ def divided_rows(rows: Sequence[IntArray], budget: int | None) -> list[list[int]
 
 def _neighbours(rows: Sequence[IntArray]) -> tuple[list[int], list[int]]:
     """Order rows lexicographically; return each one's common prefix length with the previous."""
+    # Lists, since arrays have no lexicographic order. In it, no earlier row shares a longer prefix
+    # with a row than its neighbour does.
     lists = [row.tolist() for row in rows]
     order = sorted(range(len(rows)), key=lists.__getitem__)
     common = [0] * len(order)

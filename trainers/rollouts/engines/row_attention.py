@@ -109,6 +109,7 @@ class RowLayout:
 
 def _causal(fed: Fed, device: torch.device) -> Tensor | None:
     """The mask of a single segment; None if none is needed."""
+    # `is_causal` suffices without a cache, and a single token sees all positions.
     if not fed.n_cached or fed.size == 1:
         return None
     mask = torch.full((fed.size, fed.n_cached + fed.size), -torch.inf, device=device)
@@ -127,6 +128,7 @@ def _block(some: Sequence[Fed], tokens: slice, device: torch.device) -> _Block:
         n_cached, count, starts = (
             _spread(array, offsets, high - low) for array in (n_cached, count, starts)
         )
+        # Any token will do for rows that are not fed.
         starts[count == 0] = tokens.start
     else:
         rows = torch.from_numpy(places).to(device)
