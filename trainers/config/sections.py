@@ -339,7 +339,7 @@ Signal = Literal[
     "entropy", "entropy_rise", "clip_fraction", "kl", "kl_behaviour", "logp_gap", "zero_variance",
     "trained_fraction", "repeat", "invalid", "reward_spread", "grad_norm",
 ]  # fmt: skip
-"""Signals monitored in reinforcement learning (see ``trainers.monitoring.health``)."""
+"""Signals monitored in reinforcement learning (see ``trainers.phases.monitoring.health``)."""
 
 
 @strict

@@ -168,7 +168,7 @@ class HealthEvent:
     step: int
     """Step after which it was raised."""
     signal: str
-    """The signal (see ``trainers.monitoring.health``)."""
+    """The signal (see ``trainers.phases.monitoring.health``)."""
     action: str
     """``warn``, ``stop`` or ``rollback``."""
     sentence: str

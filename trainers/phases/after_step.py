@@ -12,9 +12,6 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.step_end import StepEnd
 from trainers.grpo.trainer import MultiTurnTrainer
-from trainers.monitoring.dashboards import Dashboards
-from trainers.monitoring.health_watch import HealthWatch
-from trainers.monitoring.run_logger import RunLogger
 from trainers.output.curve import write_curve
 from trainers.output.display import Display
 from trainers.output.phase import Phase
@@ -22,6 +19,9 @@ from trainers.output.run_folder import RunFolder
 from trainers.phases.best import BestPolicy
 from trainers.phases.equal_compute import GENERATION
 from trainers.phases.learning_clock import LearningClock, note_cut
+from trainers.phases.monitoring.dashboards import Dashboards
+from trainers.phases.monitoring.health_watch import HealthWatch
+from trainers.phases.monitoring.run_logger import RunLogger
 from trainers.phases.periodic_validation import PeriodicValidation
 from trainers.phases.spending import Spent, check_left, spent_on_imitation
 from trainers.phases.timed_checkpoints import TimedCheckpoints

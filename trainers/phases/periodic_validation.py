@@ -7,11 +7,11 @@ from typing import Any
 
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_env import VALID
-from trainers.monitoring.dashboards import Dashboards
-from trainers.monitoring.run_logger import RunLogger
 from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
+from trainers.phases.monitoring.dashboards import Dashboards
+from trainers.phases.monitoring.run_logger import RunLogger
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.processes import on_main
 from trainers.rollouts.chat import TurnTokenizer

@@ -21,10 +21,6 @@ from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.methods.table import lag_of
 from trainers.model_files.precision import precision_arguments
 from trainers.models.loaded_policy import LoadedPolicy, adapters
-from trainers.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
-from trainers.monitoring.health import Alarm, last_good
-from trainers.monitoring.health_watch import HealthWatch
-from trainers.monitoring.run_logger import RunLogger
 from trainers.output.display import Display
 from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
@@ -39,6 +35,10 @@ from trainers.output.whole_checkpoint import (
 )
 from trainers.phases.after_step import AfterStep, StopConditions
 from trainers.phases.best import BestPolicy
+from trainers.phases.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
+from trainers.phases.monitoring.health import Alarm, last_good
+from trainers.phases.monitoring.health_watch import HealthWatch
+from trainers.phases.monitoring.run_logger import RunLogger
 from trainers.phases.periodic_validation import PeriodicValidation
 from trainers.phases.rollout_setup import rollout_setup
 from trainers.phases.timed_checkpoints import TimedCheckpoints, is_by_time

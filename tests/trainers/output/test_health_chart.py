@@ -7,7 +7,6 @@ import pytest
 
 from tests.trainers.output.test_report import SUMMARY, episode, folder, resolved, words, write
 from trainers.grpo.step_times import PARTS
-from trainers.monitoring.health import NON_FINITE, SIGNALS
 from trainers.output.health_chart import ALARM, BACK, PANELS, draw_health
 from trainers.output.remarks import health_remark, steps_remark
 from trainers.output.report import PART_NAMES, write_report
@@ -17,6 +16,7 @@ from trainers.output.summary import (
     health_events,
     step_seconds,
 )
+from trainers.phases.monitoring.health import NON_FINITE, SIGNALS
 
 __all__ = ["folder"]  # the fixture
 

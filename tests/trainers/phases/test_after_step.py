@@ -8,10 +8,10 @@ import pytest
 
 from tests.trainers import toy_runs
 from trainers.grpo.step_end import StepEnd
-from trainers.monitoring.health_watch import HealthWatch
-from trainers.monitoring.run_logger import RunLogger
 from trainers.output.display import Display
 from trainers.phases.best import BestPolicy
+from trainers.phases.monitoring.health_watch import HealthWatch
+from trainers.phases.monitoring.run_logger import RunLogger
 from trainers.phases.periodic_validation import PeriodicValidation
 from trainers.run import train
 

@@ -10,9 +10,9 @@ import pytest
 from tests.trainers import toy_runs
 from tests.trainers.phases.test_resume import LOG, Killed, assert_same_run, die_after
 from trainers.config.config_file import compare, stored_settings
-from trainers.monitoring.health import Alarm
 from trainers.output.display import Display
 from trainers.phases import save_clock
+from trainers.phases.monitoring.health import Alarm
 from trainers.phases.save_clock import SaveClock
 from trainers.phases.timed_checkpoints import TimedCheckpoints
 from trainers.run import train
@@ -121,7 +121,7 @@ def test_an_alarm_goes_back_to_a_checkpoint_by_steps(
         "health__patience": 1, "health__learning_rate_factor": 0.01, "rl__keep_checkpoints": 9,
     }  # fmt: skip
     monkeypatch.setattr(
-        "trainers.monitoring.health.HealthMonitor.observe",
+        "trainers.phases.monitoring.health.HealthMonitor.observe",
         lambda self, record: [ALARM] if record["step"] == 4 else [],
     )
     records = {}

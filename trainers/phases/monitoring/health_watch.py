@@ -8,10 +8,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from trainers.config.sections import HealthConfig, Signal
-from trainers.monitoring.health import NON_FINITE, Alarm, HealthMonitor
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
+from trainers.phases.monitoring.health import NON_FINITE, Alarm, HealthMonitor
 from trainers.processes import broadcast, on_main
 
 __all__ = ["HealthWatch"]

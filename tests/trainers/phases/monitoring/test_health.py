@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trainers.config.sections import HealthConfig
-from trainers.monitoring.health import (
+from trainers.phases.monitoring.health import (
     NON_FINITE,
     SIGNALS,
     Alarm,

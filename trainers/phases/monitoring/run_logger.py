@@ -14,11 +14,11 @@ from trainers.grpo.advantages import GAP_MAX
 from trainers.grpo.batch_trainer import DROPPED, IDLE
 from trainers.grpo.policy_trainer import KL_BEHAVIOUR, LOST_TOKENS
 from trainers.grpo.step_times import PARTS
-from trainers.monitoring.health import FINITE
 from trainers.output.display import Display
 from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
+from trainers.phases.monitoring.health import FINITE
 from trainers.processes import on_main
 from trainers.rollouts.rollout_event import RolloutEvent
 from trainers.rollouts.trajectory import by_family, to_rows

@@ -21,9 +21,9 @@ import pytest
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config
 from trainers.grpo.step_times import PARTS
-from trainers.monitoring import dashboards
-from trainers.monitoring.dashboards import COLUMNS, Dashboards, sample_turns
 from trainers.output.run_folder import RunFolder
+from trainers.phases.monitoring import dashboards
+from trainers.phases.monitoring.dashboards import COLUMNS, Dashboards, sample_turns
 from trainers.rollouts.rollout_event import RolloutEvent
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
@@ -160,7 +160,7 @@ def test_what_a_dashboard_imports_in_its_thread_disturbs_no_picture(tmp_path, mo
     from matplotlib.figure import Figure
 
     (tmp_path / "IPython.py").write_text(
-        "import threading\nimport tests.trainers.monitoring.test_dashboards as here\n"
+        "import threading\nimport tests.trainers.phases.monitoring.test_dashboards as here\n"
         "here.BEGUN.set()\n"
         "if threading.current_thread() is not threading.main_thread():\n"
         "    here.DRAWN.wait(5)\n"
