@@ -46,8 +46,8 @@ REFERENCE: dict[str, tuple[str, ...]] = {
     ),
     "Policies and evaluation": (
         "agentgym.policies", "agentgym.policies.asynchronous",
-        "agentgym.evaluation", "agentgym.evaluation.entries", "agentgym.agents",
-        "agentgym.episodes", "agentgym.conversation", "agentgym.viewer",
+        "agentgym.evaluation", "agentgym.evaluation.entries", "agentgym.certification",
+        "agentgym.agents", "agentgym.episodes", "agentgym.conversation", "agentgym.viewer",
     ),
     "Sandboxes and retrieval": ("agentgym.sandbox", "agentgym.retrieval"),
     "Other projects": (
@@ -55,7 +55,7 @@ REFERENCE: dict[str, tuple[str, ...]] = {
         "agentgym.interop.prompt_rows", "agentgym.interop.field_panels",
         "agentgym.interop.verifiers.exported", "agentgym.interop.inspect_ai.exported",
         "agentgym.interop.harbor.environment", "agentgym.interop.served_envs",
-        "agentgym.interop.conformance", "agentgym.interop.world",
+        "agentgym.interop.world",
     ),
     "Training": (
         "trainers.algorithms.preset", "trainers.algorithms.sampling",

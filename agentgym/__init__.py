@@ -14,6 +14,7 @@ from agentgym.registration import register_all
 if TYPE_CHECKING:
     from agentgym.agents import Session, play_agent
     from agentgym.authoring import register_tools
+    from agentgym.certification import Certificate, certify
     from agentgym.episodes import replay_file, rescore_file
     from agentgym.evaluation import (
         Leaderboard,
@@ -21,27 +22,26 @@ if TYPE_CHECKING:
         Prices,
         Report,
         SuiteResult,
-        Validation,
         compare,
         compare_trainings,
         evaluate,
         evaluate_all,
         read_report,
-        validate,
     )
     from agentgym.evaluation.policy_names import load_policy
     from agentgym.registration.making import list_envs, make, make_vec
 
 __version__ = "0.1.0"
 __all__ = [
+    "Certificate",
     "Leaderboard",
     "Limits",
     "Prices",
     "Report",
     "Session",
     "SuiteResult",
-    "Validation",
     "__version__",
+    "certify",
     "compare",
     "compare_trainings",
     "evaluate",
@@ -55,13 +55,13 @@ __all__ = [
     "register_tools",
     "replay_file",
     "rescore_file",
-    "validate",
 ]
 
 _ELSEWHERE = {
     **dict.fromkeys(("list_envs", "make", "make_vec"), "registration.making"),
     **dict.fromkeys(("Session", "play_agent"), "agents"),
     **dict.fromkeys(("replay_file", "rescore_file"), "episodes"),
+    **dict.fromkeys(("Certificate", "certify"), "certification"),
     "load_policy": "evaluation.policy_names",
     "register_tools": "authoring",
 }

@@ -5,10 +5,11 @@ with ``--set`` alone, by
 
 * the blind policies of ``agentgym eval`` (``agentgym.policies.BLIND``): by position, length or
   alphabetical order of the admissible actions, one constant text, a ranking of verbs;
-* the transcribers of ``agentgym validate`` (``agentgym.policies.TRANSCRIBERS``), which only
+* the transcribers of ``agentgym certify`` (``agentgym.policies.TRANSCRIBERS``), which only
   rearrange the words of the task;
-* policies that look for leaks: they choose by hashes, by tokens of the task id or of ``details``,
-  by ``state_key``, or type such tokens themselves;
+* policies that look for leaks: those of ``agentgym certify`` that read the task id
+  (``agentgym.policies.id_readers``), and others that choose by a hash, ``details`` or
+  ``state_key``;
 * the random policy and the expert, for comparison.
 
 A family is sound if none of the first three kinds comes near a policy that reads.
@@ -25,9 +26,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import random
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ from agentgym.policies.blind import (
     fit_blind,
     rank_verbs,
 )
+from agentgym.policies.id_readers import IdReader, tokens
 from agentgym.policies.transcriber import TRANSCRIBERS, Transcriber
 from agentgym.registration import FAMILIES, family
 from agentgym.registration.making import parse_pairs
@@ -119,20 +120,6 @@ def by_tokens(*keys: str) -> Chooser:
     return choose
 
 
-def type_tokens(memory: Memory, info: Info) -> str:
-    """Fill tokens of the task id into the admissible actions, even if the result is inadmissible.
-
-    If no new text is left, choose an action not typed yet, the last words first.
-    """
-    for token in tokens(info["task_id"]):
-        for action in info["admissible_actions"]:
-            head = re.match(r"[a-z]+(\[| )", action)
-            filled = head and f"{head[0]}{token}{']' if head[1] == '[' else ''}"
-            if filled and filled not in memory.typed:
-                return filled
-    return memory.rng.choice(memory.new(info))
-
-
 def explore(memory: Memory, info: Info) -> str:
     """Draw an action that was not tried in a state with this ``state_key``."""
     action = memory.rng.choice(memory.untried(info))
@@ -151,19 +138,14 @@ def by_key(memory: Memory, info: Info) -> str:
     return memory.rng.choice(memory.new(info))
 
 
-def tokens(text: str) -> Iterator[str]:
-    """Yield the words and numbers of a text."""
-    return (match[0] for match in re.finditer(r"[a-z0-9]+", text.lower()))
-
-
 LEAKS: Mapping[str, Chooser] = {
     "second_new": lambda memory, info: memory.new(info)[:2][-1],
     "hash_of_action": by_hash(),
-    "hash_with_task_id": by_hash("task_id"),
+    "hash_with_task_id": blindly(IdReader("hash_with_task_id")),
     "hash_with_state_key": by_hash("state_key"),
-    "tokens_of_task_id": by_tokens("task_id"),
+    "tokens_of_task_id": blindly(IdReader("tokens_of_task_id")),
     "tokens_of_details": by_tokens("details"),
-    "type_task_id": type_tokens,
+    "type_task_id": blindly(IdReader("type_task_id")),
     "explore_by_state_key": explore,
     "state_key_of_names": by_key,
 }

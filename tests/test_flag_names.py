@@ -84,7 +84,6 @@ ONE_NAME: Mapping[str, str] = {
     "max-sandboxes": r"^(Most|How many) sandboxes",
     "idle-timeout": r"^Seconds (without a request|after which .* closed)",
     "concurrency": r"^Episodes (played )?at",
-    "interfaces": r"interfaces",
     "learning-rate": r"^(Peak )?[Ll]earning rate",
     "num-generations": r"^Episodes of each task in|^Episodes per task",
     "warmup-steps": r"^(Steps of the )?[Ww]arm-?up|^Steps .* learning rate rises",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from agentgym.cli.arguments import Eval, Replay, Validate
+from agentgym.cli.arguments import Certify, Eval, Replay
 
 FLAGS = {
     field.name: f"--{field.name.replace('_', '-')}"
-    for command in (Eval, Replay, Validate)
+    for command in (Eval, Replay, Certify)
     for field in dataclasses.fields(command)
 }
 OTHERS = {

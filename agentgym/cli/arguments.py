@@ -358,54 +358,48 @@ class PruneImages:
 
 
 @dataclass(frozen=True)
-class Conform:
-    """Check that an environment behaves the same through every interface, for equal seeds."""
+class Certify:
+    """Check an environment: what it pays, whether it is the same everywhere, what can be learned.
+
+    Exit code 1 if a check fails.
+    """
 
     env: Positional[str]
     """Environment: a name such as webshop, a task set such as webshop:easy, a Gymnasium id, or
     MODULE:ID of your own. Also the name of another project's environment, such as
     openenv:http://127.0.0.1:8000."""
-    split: str = "test"
-    """Split of the tasks."""
-    num_tasks: int = 12
-    """Number of tasks: a third each for the expert, random actions and hostile text."""
+    checks: tuple[str, ...] = ()
+    """Only these checks of CHECKS. Without it, all of them."""
+    split: tuple[str, ...] = ()
+    """Splits of the tasks. Without it, all of them."""
+    num_tasks: int = 24
+    """Number of tasks, spread evenly over the splits."""
     seed: int = 0
-    """Seed of the panel and of the random actions."""
+    """Seed of the choice of tasks, of the episodes and of random actions."""
     horizon: int | None = None
     """Turn budget of an episode. None: the environment's own."""
-    interfaces: tuple[str, ...] = ()
-    """Only these interfaces of INTERFACES. Without it, all of them."""
+    seconds: float = 600.0
+    """Seconds that all checks together may take. What does not fit is reported as not run; with
+    --out, the same command with more seconds runs the rest."""
+    blind_limit: float = 0.25
+    """Share of the tasks that a policy which does not do the task may solve. A check fails if the
+    share and its 95 % interval are above this."""
+    python: tuple[Path, ...] = ()
+    """Other Python interpreters with agentgym, which must play the same episodes."""
+    reports: tuple[Path, ...] = ()
+    """Folders of agentgym eval --out on this environment: policies whose strengths are compared.
+    Without them, random actions, the expert and a mixture of both stand in."""
+    training: Path | None = None
+    """Folder of a training in this environment, whose gain is checked. None: train with --quick."""
+    earlier: Path | None = None
+    """certificate.json of another machine or an earlier version, to compare with."""
+    out: Path | None = None
+    """Folder for certificate.json, certificate.md and certificate.html. Every result is written as
+    it is there: repeat the command to resume."""
     env_kwargs: tuple[str, ...] = ()
     """Arguments of the environment as name=value, with values in JSON. The flag may be repeated."""
     json: bool = False
     """Print JSON."""
-
-
-@dataclass(frozen=True)
-class Validate:
-    """Check tasks: the expert solves all, an idle policy none, and a blind policy few."""
-
-    env: Positional[str]
-    """Environment: a name such as webshop, a task set such as webshop:easy, a Gymnasium id, or
-    MODULE:ID of your own."""
-    split: tuple[str, ...] = ()
-    """Splits to check. Without it, all of them."""
-    num_tasks: int | None = None
-    """Number of tasks to check of each split, drawn by --seed. None: all of them."""
-    blind_tasks: int = 50
-    """Maximum number of tasks of each split for each blind policy; 0 leaves blind policies out.
-    agentgym eval --help-all describes them."""
-    blind_limit: float = 0.25
-    """Maximum share of a split that a blind policy may solve. The check fails if the share and its
-    95 % interval are above this."""
-    seed: int = 0
-    """Seed of the choice of tasks."""
-    concurrency: int = 1
-    """Episodes played at the same time."""
-    failing: Path | None = None
-    """Write the ids of failing tasks to this file, one per line."""
-    env_kwargs: tuple[str, ...] = ()
-    """Arguments of the environment as name=value, with values in JSON. The flag may be repeated."""
 
 
 @dataclass(frozen=True)
@@ -457,8 +451,7 @@ COMMANDS: Mapping[str, type] = {
     "images pull": PullImages,
     "images list": ListImages,
     "images prune": PruneImages,
-    "validate": Validate,
-    "conform": Conform,
+    "certify": Certify,
     "synth": Synth,
 }
 """The subcommands outside of the families, by name."""
@@ -476,7 +469,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "evaluate": ("eval", "compare", "leaderboard", "panels", "view", "protocols"),
     "train": ("train", "presets", "merge"),
     "recorded episodes": ("replay", "export"),
-    "own tasks and environments": ("init", "validate", "conform", "push", "synth", "index", "swe"),
+    "own tasks and environments": ("init", "certify", "push", "synth", "index", "swe"),
     "servers and images": ("serve", "images"),
 }
 """The commands in the order of the help, by the titles of their groups."""

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import (
+    Certify,
     Compare,
-    Conform,
     Doctor,
     Eval,
     Export,
@@ -28,7 +28,6 @@ from agentgym.cli.arguments import (
     ServeOpenEnv,
     ServeSandbox,
     Synth,
-    Validate,
     View,
 )
 from agentgym.cli.environments import make
@@ -208,22 +207,16 @@ def _images(command: Any, console: Console) -> int:
     return images.ACTIONS[type(command)](command, console)
 
 
-def _conform(command: Conform, console: Console) -> int:
-    from agentgym.cli.conform import conform
+def _certify(command: Certify, console: Console) -> int:
+    from agentgym.cli.certify import certify
 
-    return conform(command, console)
+    return certify(command, console)
 
 
 def _synth(command: Synth, console: Console) -> int:
     from agentgym.cli.synth import check
 
     return check(command, console)
-
-
-def _validate(command: Validate, console: Console) -> int:
-    from agentgym.cli.validate import validate
-
-    return validate(command, console)
 
 
 def _init(command: Init, console: Console) -> int:
@@ -252,7 +245,6 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     PushOpenEnv: _push_openenv,
     PushVerifiers: _push_verifiers,
     **dict.fromkeys((LoadImage, PullImages, ListImages, PruneImages), _images),
-    Validate: _validate,
-    Conform: _conform,
+    Certify: _certify,
     Synth: _synth,
 }

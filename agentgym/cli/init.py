@@ -35,14 +35,12 @@ NEXT = {
     "env": (
         "agentgym play {name}:{name}/{title}-v0",
         "agentgym eval {name}:{name}/{title}-v0 --policy random --policy oracle",
-        "agentgym validate {name}:{name}/{title}-v0",
-        "agentgym conform {name}:{name}/{title}-v0",
+        "agentgym certify {name}:{name}/{title}-v0",
         "agentgym train --env {name}:{name}/{title}-v0",
     ),
     "package": (
         "agentgym list {name}",
-        "agentgym validate {name}",
-        "agentgym conform {name}",
+        "agentgym certify {name}",
         "agentgym train --env {name}",
     ),
     "policy": (

@@ -106,10 +106,10 @@ def _parse_arguments(words: str, argv: Sequence[str]) -> object:
 
 def listed_names() -> Mapping[str, str]:
     """Return the lists that help texts of flags refer to by a word in capitals."""
-    from agentgym.interop.conformance_interfaces import INTERFACES
+    from agentgym.certification import CHECKS
     from agentgym.protocols import bundled
 
-    return {"PROTOCOLS": ", ".join(bundled()), "INTERFACES": ", ".join(INTERFACES)}
+    return {"PROTOCOLS": ", ".join(bundled()), "CHECKS": ", ".join(CHECKS)}
 
 
 @lru_cache(maxsize=1)

@@ -63,6 +63,6 @@ def check(command: Synth, console: Console) -> int:
     )  # fmt: skip
     console.print(table)
     name = shlex.quote(f"synth:{command.spec}")
-    for line in ("agentgym play", "agentgym validate", "agentgym train"):
+    for line in ("agentgym play", "agentgym certify", "agentgym train"):
         console.print(f"{line} {name}", markup=False, highlight=False, soft_wrap=True)
     return 0

@@ -50,10 +50,10 @@ class FamilyContract(ABC):
     blind_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
     """Baselines of the family that do not read the task: names that begin with ``blind-``, mapped
     to functions that take an environment and return a policy. ``load_policy`` accepts the names,
-    and ``validate`` plays them."""
+    and ``agentgym certify`` plays them."""
     reading_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
     """Baselines of the family that read the task, but do not know its solution; in the form of
-    ``blind_policies``. ``validate`` does not play them, because it checks only the extremes: blind
+    ``blind_policies``. ``certify`` does not play them, because it checks only the extremes: blind
     baselines must fail and the expert must succeed."""
     plain_arguments: ClassVar[Collection[str]] = ()
     """For environments outside of the suite: arguments that a file may set without the user's

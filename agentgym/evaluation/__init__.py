@@ -1,8 +1,8 @@
 """Evaluation on fixed panels: scores with confidence intervals, n and the panel's hash.
 
-`runner` evaluates a policy, `policy_names` loads policies by name, `protocol_terms` applies the
-protocol of a paper, and `validation` checks tasks. ``suites/`` runs several evaluations, and
-``reports/`` contains tables, charts, comparisons and leaderboards.
+`runner` evaluates a policy, `policy_names` loads policies by name, and `protocol_terms` applies the
+protocol of a paper. ``suites/`` runs several evaluations, and ``reports/`` contains tables, charts,
+comparisons and leaderboards.
 
 To add one of these, touch these files:
 
@@ -31,7 +31,6 @@ from agentgym.evaluation.reports.training_comparison import (
 from agentgym.evaluation.runner import evaluate
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.evaluation.suites.suite import SuiteResult, evaluate_all
-from agentgym.evaluation.validation import Validation, validate
 from agentgym.protocols import Protocol, ProtocolUse, load_protocol
 from agentgym.support.statistics import (
     Estimate,
@@ -64,7 +63,6 @@ __all__ = [
     "Standing",
     "SuiteResult",
     "TrainingComparison",
-    "Validation",
     "compare",
     "compare_trainings",
     "demonstrate",
@@ -78,6 +76,5 @@ __all__ = [
     "read_report",
     "report_from_dict",
     "scaled",
-    "validate",
     "wilson_ci95",
 ]

@@ -11,7 +11,7 @@ environments of a server's clients: `http_server` implements the calls of AgentG
 ``openenv`` those protocols. `prompt_rows` writes tasks as data sets, and `played_rows` makes
 episodes of responses to them. `dialogue` presents an episode as a list of messages. `family_code`
 copies a family into folders that are published (``openenv/folder.py``, ``verifiers/package.py``).
-`conformance` compares all interfaces.
+`agentgym.certification` compares interfaces.
 
 To add one of these, touch these files:
 
@@ -20,6 +20,4 @@ To add one of these, touch these files:
   ``agentgym/interop/imports.md``, an extra in ``pyproject.toml``
 - an interface of another project for our environments: a file here; over a network, use
   ``ServedEnvs`` or ``ServedEnv`` of ``served_envs.py``; its file in ``tests/conformance/``
-- an interface checked by ``agentgym conform``: a function in
-  ``agentgym/interop/conformance_interfaces.py`` and its row in ``INTERFACES`` there
 """

@@ -2,7 +2,7 @@
 
 They read the task and the first observation, and nothing afterwards. They type the task's lines,
 words, names and numbers as actions, or combine its numbers to a formula. If a transcriber solves a
-task, reward on this task would teach copying. ``agentgym validate`` plays them beside the blind
+task, reward on this task would teach copying. ``agentgym certify`` plays them beside the blind
 policies.
 """
 

@@ -92,7 +92,7 @@ def test_play_says_why_an_action_was_invalid_where_the_page_does_not(capsys, mon
 @pytest.mark.parametrize(
     "command",
     ["list", "doctor", "play", "eval", "protocols", "compare", "replay", "export", "view", "index",
-     "serve", "validate", "swe", "swe build", "swe list", "swe image", "swe prefetch", "swe cache"],
+     "serve", "certify", "swe", "swe build", "swe list", "swe image", "swe prefetch", "swe cache"],
 )  # fmt: skip
 def test_help_is_in_words_of_people(capsys, command):
     code, out, _ = run(capsys, *command.split(), "--help")

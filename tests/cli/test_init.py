@@ -31,8 +31,7 @@ SMALL = shlex.split(
 """What makes a training as short as can be."""
 FEW = {
     "eval": ["--num-tasks", "3"],
-    "validate": ["--num-tasks", "20"],
-    "conform": ["--num-tasks", "3"],
+    "certify": ["--num-tasks", "8", "--checks", "expert", "idle", "again", "hash_seed"],
 }
 
 

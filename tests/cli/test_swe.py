@@ -40,7 +40,7 @@ def test_build_prints_its_outcome_and_the_next_step(capsys, library, tmp_path):
     code, out, err = run(capsys, *argv)
     assert (code, err) == (0, "")
     assert "prices" in out and f"2 tasks in {output} (train 1, test 1)" in out
-    assert f"agentgym validate swe --env-kwargs data={output}" in out
+    assert f"agentgym certify swe --env-kwargs data={output}" in out
     stored = StoredInstances(output)
     assert (stored.len("train"), stored.len("test")) == (1, 1)
     held_out = stored.instance("train", 0).held_out
@@ -52,10 +52,9 @@ def test_build_prints_its_outcome_and_the_next_step(capsys, library, tmp_path):
     code, out, err = run(capsys, "swe", "list", str(output))
     assert (code, err) == (0, "")
     assert "prices-001" in out and "prices-002" in out and "train: 1 tasks" in out
-    code, out, err = run(
-        capsys, "validate", "swe", "--env-kwargs", f"data={output}", "--blind-tasks", "0"
-    )
-    assert (code, err) == (0, "") and "2 tasks checked, 0 fail." in out
+    checks = ("--checks", "expert", "idle", "--env-kwargs", f"data={output}")
+    code, out, err = run(capsys, "certify", "swe", *checks)
+    assert (code, err) == (0, "") and "solves 2 of 2 tasks" in out
 
 
 @pytest.mark.slow

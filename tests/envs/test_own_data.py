@@ -101,7 +101,7 @@ def check_page(
 ) -> None:
     """Carry out what a page says, but the training."""
     lines = commands(page)
-    assert {line[0] for line in lines} >= {"play", "eval", "validate", "train"}
+    assert {line[0] for line in lines} >= {"play", "eval", "certify", "train"}
     monkeypatch.setattr("builtins.input", lambda *args: "quit")
     for line in lines:
         if line[:2] == ["swe", "build"]:
@@ -115,9 +115,9 @@ def check_page(
             report = run([*line, "--num-tasks", "9"], capsys)
             assert re.search(r"success +│ 1\.000", report) and "panel       │ test" in report
             assert "│ all, seed" in run([*line, "--split", "all"], capsys)
-        elif line[0] == "validate":
-            checked = run([*line, "--blind-tasks", "0"], capsys)
-            assert " 0 fail." in checked and "train" in checked
+        elif line[0] == "certify":
+            checked = run([*line, "--checks", "unique_ids", "expert", "idle"], capsys)
+            assert " 0 fail, 0 not app" in checked and "train" in checked
 
 
 @pytest.mark.slow

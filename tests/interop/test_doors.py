@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import agentgym
-from agentgym.interop.conformance import conform
+from agentgym.certification import Status, certify
 from tests.cli.test_commands import run
 from tests.interop.harbor.test_harbor import write_task
 
@@ -37,11 +37,10 @@ def test_play(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert code == 0 and "(red S)FFF" in out and "stopped after 2 of 100 turns" in out
 
 
-def test_validate(capsys: Any) -> None:
-    code, out, _ = run(
-        capsys, "validate", NAME, "--num-tasks", "3", "--blind-tasks", "3", "--split", "test"
-    )
-    assert code == 1 and "no expert" in out  # a finding, beside all that was checked
+def test_certify(capsys: Any) -> None:
+    checks = ("--checks", "expert", "idle", "blind")
+    code, out, _ = run(capsys, "certify", NAME, "--num-tasks", "3", "--split", "test", *checks)
+    assert code == 0 and "there is no expert" in out and "2 pass" in out
 
 
 @pytest.mark.slow
@@ -72,11 +71,8 @@ def test_training_says_what_tasks_without_a_split_need(capsys: Any, tmp_path: Pa
 @pytest.mark.slow
 def test_servers_show_the_same_episodes() -> None:
     """What ``agentgym serve`` shows of it, over HTTP and as tools."""
-    result = conform(NAME, num_tasks=4, horizon=6, interfaces=["http", "mcp"])
-    assert [(door.interface, door.equal, door.n) for door in result.interfaces] == [
-        ("http", 4, 4),
-        ("mcp", 4, 4),
-    ]
+    results = certify(NAME, ["http", "mcp"], num_tasks=4, horizon=6).results
+    assert [(result.status, result.n) for result in results] == [(Status.PASS, 4)] * 2
 
 
 @pytest.mark.slow

@@ -175,14 +175,14 @@ def test_an_environment_is_played_without_its_codes(capsys: Any, monkeypatch: An
     assert code == 0 and harmless(out) and SHOWN in out
 
 
-def test_validate_shows_hostile_splits(capsys: Any, monkeypatch: Any) -> None:
+def test_certify_shows_hostile_splits(capsys: Any, monkeypatch: Any) -> None:
     task = replace(ToyEnv().tasks.task("train", 0), split=BAD, index=0)
     monkeypatch.setattr(
         "tests.toy.ToyTasks.__init__",
         lambda self: super(type(self), self).__init__("toy", {BAD: [task]}),
     )
-    code, out, err = run(capsys, "validate", TOY_ID, "--blind-tasks", "0")
-    assert (code, err) == (0, "") and harmless(out) and "1 tasks checked, 0 fail." in out
+    code, out, err = run(capsys, "certify", TOY_ID, "--checks", "expert", "idle")
+    assert (code, err) == (0, "") and harmless(out) and "2 pass, 0 fail" in out
 
 
 def test_doctor_and_list_show_hostile_reasons(capsys: Any, monkeypatch: Any) -> None:

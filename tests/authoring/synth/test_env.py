@@ -137,22 +137,9 @@ def test_the_command_checks_a_file(tmp_path: Path, capsys: pytest.CaptureFixture
     output = capsys.readouterr().out
     assert "2 tools without chance, 2 facts, 1 goals" in output
     commands = re.findall(rf"^(agentgym\S*.*) synth:{re.escape(str(file))}$", output, re.MULTILINE)
-    assert commands == ["agentgym play", "agentgym validate", "agentgym train"]
-    assert (
-        main(
-            [
-                "validate",
-                f"synth:{file}",
-                "--split",
-                "test",
-                "--num-tasks",
-                "5",
-                "--blind-tasks",
-                "0",
-            ]
-        )
-        == 0
-    )
+    assert commands == ["agentgym play", "agentgym certify", "agentgym train"]
+    checks = ["--checks", "expert", "idle"]
+    assert main(["certify", f"synth:{file}", "--split", "test", "--num-tasks", "5", *checks]) == 0
     file.write_text("name: 3")
     assert main(["synth", str(file)]) == 2
     assert "expected name of" in capsys.readouterr().err

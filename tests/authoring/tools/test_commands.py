@@ -32,7 +32,7 @@ def test_the_example_is_an_environment(
     for grammar in ("native", "xml", "react", "tool_call", "action_tag"):
         report = agentgym.evaluate("oracle", name, num_tasks=4, env_kwargs={"grammar": grammar})
         assert report.success == 1.0, grammar
-    code, out, _ = run(capsys, "validate", name, "--num-tasks", "4")
+    code, out, _ = run(capsys, "certify", name, "--num-tasks", "4", "--checks", "expert", "idle")
     assert code == 0 and "0 fail" in out
     with pytest.raises(ConfigurationError, match="own/Sums-v0"):
         resolve("own:own/Sum-v0")

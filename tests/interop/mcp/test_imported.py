@@ -225,18 +225,9 @@ def test_every_door_knows_the_name(capsys: Any, tmp_path: Path) -> None:
     assert run(capsys, "replay", str(out), *trusted)[0] == 0
     assert run(capsys, "replay", str(out), "--env", name, *trusted[2:])[0] == 0
     assert run(capsys, "view", str(out), "--out", str(tmp_path / "page.html"))[0] == 0
-    code, output, _ = run(
-        capsys,
-        "validate",
-        name,
-        "--num-tasks",
-        "2",
-        "--blind-tasks",
-        "2",
-        "--env-kwargs",
-        "horizon=2",
-    )
-    assert "no expert" in output
+    checks = ("--checks", "expert", "again", "--env-kwargs", "horizon=2")
+    code, output, _ = run(capsys, "certify", name, "--num-tasks", "2", *checks)
+    assert "there is no expert" in output
     assert (out / "episodes.jsonl").read_text().count("\n") == 2
     pytest.importorskip("torch")
     from trainers.cli import main

@@ -362,10 +362,9 @@ def test_every_door_knows_the_name(
         assert code == 2 and f"--trust env={name}" in errors
         assert run(capsys, "replay", str(out), "--trust", f"env={name}")[0] == 0
         assert run(capsys, "view", str(out), "--out", str(tmp_path / "page.html"))[0] == 0
-        output = run(
-            capsys, "validate", name, "--split", "test", "--num-tasks", "2", "--blind-tasks", "2"
-        )[1]
-        assert "no expert" in output
+        checks = ("--checks", "expert", "again")
+        output = run(capsys, "certify", name, "--split", "test", "--num-tasks", "2", *checks)[1]
+        assert "there is no expert" in output
         monkeypatch.setattr(sys, "stdin", io.StringIO("no\nyes\n"))
         code, output, _ = run(capsys, "play", name)
         assert code == 0 and "place" in output

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from agentgym.actions import GRAMMARS
+from agentgym.certification.players import blind_floors
+from agentgym.certification.solving import best_floor
+from agentgym.certification.subject import Subject
 from agentgym.core.language import Language
 from agentgym.envs.swe.baselines import BlindMutation, token_search
 from agentgym.envs.swe.engine.commands import BASH, SUBMIT, only_command
 from agentgym.envs.swe.env import SWEEnv
-from agentgym.evaluation import validate
 from agentgym.evaluation.policy_names import load_policy
 from agentgym.policies import is_reference_policy
 from tests.envs.swe.boxed import needs_box
@@ -79,11 +81,11 @@ def test_it_is_a_yardstick_and_only_this_family_has_it() -> None:
 
 @needs_box
 @pytest.mark.slow
-def test_validate_plays_it() -> None:
-    report = validate(small_env(horizon=4), "train", blind_tasks=1)
-    [split] = report.splits
-    assert split.blind is not None and split.blind.policy == "blind-mutation"
-    assert split.blind.share.value == 1.0
+def test_certificates_play_it() -> None:
+    env = small_env(horizon=4)
+    floor = best_floor(blind_floors(Subject("swe", {}, env, {"train": 1})))
+    assert floor.policy == "blind-mutation" and floor.share.value == 1.0
+    env.close()
 
 
 def test_the_script_fits_into_an_action() -> None:

@@ -1,6 +1,6 @@
-"""The interfaces of an environment, each of which replays given actions.
+"""The interfaces of an environment, each of which replays scripted actions.
 
-`agentgym.interop.conformance` compares the results.
+`agentgym.certification.sameness` compares the results.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.outcome import well_formed
 from agentgym.errors import EnvFailure
+from agentgym.interop.global_randomness import GlobalRandomness
 from agentgym.interop.mcp.client import McpServer
 from agentgym.interop.mcp.server import START
 from agentgym.interop.openenv.client import TOKEN, OpenEnvServer
@@ -130,6 +131,7 @@ def _in(
 
 
 def _replay(env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]) -> list[list[Turn]]:
+    """In another environment of the same name."""
     with closing(make(env, kwargs)) as text_env:
         return _sorted(_in(GuardedEnv(text_env), enumerate(plays)), len(plays))
 
@@ -137,13 +139,33 @@ def _replay(env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]) 
 def _reversed(
     env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
 ) -> list[list[Turn]]:
+    """In another order, in one environment."""
     return _replay(env, kwargs, plays[::-1])[::-1]
+
+
+def _abandoned(
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+) -> list[list[Turn]]:
+    """In one environment, in which another episode was begun and left before each."""
+    halves = [replace(play, actions=play.actions[: len(play.actions) // 2]) for play in plays]
+    left_first = [
+        play for pair in zip([*halves[1:], halves[0]], plays, strict=True) for play in pair
+    ]
+    return _replay(env, kwargs, left_first)[1::2]
+
+
+def _with_other_randomness(
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+) -> list[list[Turn]]:
+    """While the global generators of Python and NumPy have another state."""
+    with GlobalRandomness(len(plays)).in_place():
+        return _replay(env, kwargs, plays)
 
 
 def _interleaved(
     env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
 ) -> list[list[Turn]]:
-    """Play in two environments, a turn in the one and a turn in the other."""
+    """In two environments, a turn in the one and a turn in the other."""
     numbered = list(enumerate(plays))
     with closing(make(env, kwargs)) as first, closing(make(env, kwargs)) as second:
         pairs = zip_longest(
@@ -155,27 +177,38 @@ def _interleaved(
 def _in_process(
     env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
 ) -> list[list[Turn]]:
+    """In another process."""
     with closing(make(env, kwargs)) as text_env:
         spec = text_env.spec
     with closing(IsolatedEnv(spec, "process")) as isolated:
         return _sorted(_in(isolated, enumerate(plays)), len(plays))
 
 
-def _with_hash_seed(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+def in_python(
+    python: str, hash_seed: str, env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
 ) -> list[list[Turn]]:
-    """Play in a process in which sets have another order."""
-    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    """Play in a process of its own.
+
+    Args:
+        python: The Python interpreter, in which agentgym is installed.
+        hash_seed: Value of ``PYTHONHASHSEED``, which sets the order of sets.
+        env: Name of the environment.
+        kwargs: Its arguments.
+        plays: The episodes.
+
+    Raises:
+        SubprocessError: The process fails or takes too long.
+    """
     request = json.dumps({"env": env, "kwargs": dict(kwargs), "plays": [asdict(p) for p in plays]})
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "turns.json")
         # To a file, because the libraries of peers print what they like.
         subprocess.run(
-            [sys.executable, "-c", f"import {__name__} as it; it.answer({str(output)!r})"],
+            [python, "-c", f"import {__name__} as it; it.answer({str(output)!r})"],
             input=request,
             text=True,
             encoding="utf-8",
-            env={**os.environ, "PYTHONHASHSEED": seed},
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
             stdout=subprocess.DEVNULL,
             timeout=PATIENCE,
             check=True,
@@ -183,6 +216,14 @@ def _with_hash_seed(
         return [
             [(t[0], t[1], t[2], t[3]) for t in turns] for turns in json.loads(output.read_text())
         ]
+
+
+def _with_hash_seed(
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+) -> list[list[Turn]]:
+    """In a process in which sets and hashes have another order."""
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    return in_python(sys.executable, seed, env, kwargs, plays)
 
 
 def answer(path: str) -> None:
@@ -205,6 +246,7 @@ def answer(path: str) -> None:
 def _over_http(
     env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
 ) -> list[list[Turn]]:
+    """Through ``agentgym serve http``."""
     opener = build_opener(ProxyHandler({}))
     with _served("http", env, kwargs) as url:
 
@@ -240,6 +282,7 @@ def _over_http(
 def _over_openenv(
     env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
 ) -> list[list[Turn]]:
+    """Through ``agentgym serve openenv``."""
     with _served("openenv", env, kwargs) as url, closing(OpenEnvServer(url, PATIENCE)) as server:
 
         def ask(kind: str, data: Mapping[str, Any]) -> Turn:
@@ -260,6 +303,7 @@ def _over_openenv(
 def _over_mcp(
     env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
 ) -> list[list[Turn]]:
+    """Through ``agentgym serve mcp``, as tool calls."""
     command = [sys.executable, "-m", "agentgym", "serve", "mcp", env, *_typed(kwargs)]
     with closing(McpServer(command, PATIENCE)) as server:
 
@@ -350,16 +394,16 @@ def _served(kind: str, env: str, kwargs: Mapping[str, Any]) -> Iterator[str]:
 
 INTERFACES: Mapping[str, Replay] = {
     "again": _replay,
-    "other-order": _reversed,
+    "other_order": _reversed,
     "interleaved": _interleaved,
+    "abandoned": _abandoned,
+    "other_randomness": _with_other_randomness,
     "process": _in_process,
-    "hash-seed": _with_hash_seed,
+    "hash_seed": _with_hash_seed,
     "http": _over_http,
     "openenv": _over_openenv,
     "mcp": _over_mcp,
 }
-"""The interfaces: another environment of the same name; the same tasks in another order; two
-environments with alternating turns; another process; a process with another ``PYTHONHASHSEED``; and
-``agentgym serve`` over HTTP, as OpenEnv and as MCP."""
+"""The ways in which episodes are played again; each docstring says where."""
 CALLS = ("mcp",)
 """Interfaces that accept only tool calls, see `as_calls`."""

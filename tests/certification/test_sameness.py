@@ -1,0 +1,55 @@
+"""How recorded episodes are compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.certification import Status, certify
+from agentgym.certification.interfaces import INTERFACES
+from agentgym.core import Outcome
+from tests.toy import TOY_ID, ToyEnv
+
+TOY = f"tests.toy:{TOY_ID}"
+
+
+class FailingEnv(ToyEnv):
+    """Breaks at the second turn."""
+
+    def _act(self, action: str) -> Outcome:
+        if self.turn:
+            raise RuntimeError(f"broken in {id(self)}")
+        return super()._act(action)
+
+
+gymnasium.register("certified/FailingEnv-v0", entry_point=FailingEnv)
+
+
+@pytest.mark.slow
+def test_failures_have_to_be_alike_and_not_their_words() -> None:
+    name = f"{__name__}:certified/FailingEnv-v0"
+    certificate = certify(name, ["again", "http", "mcp"], num_tasks=3)
+    assert certificate.passed
+    assert all("with the same failure" in result.summary for result in certificate.results)
+
+
+def test_the_hash_is_that_of_the_seed() -> None:
+    def sha256(**settings: Any) -> str:
+        return certify(TOY, ["again"], num_tasks=6, **settings).episodes_sha256
+
+    assert sha256() == sha256() != sha256(seed=1)
+    assert sha256(horizon=2) != sha256(horizon=3)
+
+
+@pytest.mark.slow
+def test_a_difference_says_where_it_is() -> None:
+    name = "tests.certification.drawers:drawers/Instances-v0"
+    [result] = certify(name, ["again"], num_tasks=3).results
+    assert result.status is Status.FAIL
+    assert "drawers/t" in result.evidence[0] and "turn 0, observation: '" in result.evidence[0]
+
+
+def test_every_interface_says_where_it_plays() -> None:
+    assert all(replay.__doc__ for replay in INTERFACES.values())
