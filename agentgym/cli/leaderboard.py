@@ -55,6 +55,7 @@ def _verify(command: VerifyEntries, console: Console) -> int:
 
 def _sentence(verdict: EntryVerdict) -> str:
     """Return a verdict in a sentence."""
+    from agentgym.evaluation.entries.page import panel_facts
     from agentgym.evaluation.reports.report_tables import headline
 
     if verdict.entry is None:
@@ -67,9 +68,8 @@ def _sentence(verdict: EntryVerdict) -> str:
         floors = f", random {report.scale.random:.3f}"
         floors += "" if expert is None else f", expert {expert:.3f}"
     return (
-        f"{verdict.path.name}: verified: {report.policy} on {report.env_name}, {report.split}, "
-        f"{len(report.rows):,} episodes, {headline(report)}{floors}, "
-        f"panel {report.panel_sha256[:16]}, entry {verdict.entry.sha256[:16]}"
+        f"{verdict.path.name}: verified: {report.policy}, {headline(report)}{floors}, on "
+        f"{'; '.join(panel_facts(verdict.entry))}; entry {verdict.entry.sha256[:16]}"
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from agentgym.evaluation.entries.verification import NOT_PROVEN, EntryVerdict, VerifiedEntry
 from agentgym.evaluation.reports.matrix import incomplete
 from agentgym.evaluation.reports.report_tables import html, interval
+from agentgym.registration.making import HOW_PLAYED
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem }
@@ -33,7 +34,7 @@ def entries_page(verdicts: Sequence[EntryVerdict]) -> str:
     panels: dict[tuple[str, ...], list[EntryVerdict]] = {}
     for verdict in verdicts:
         if verdict.entry is not None:
-            panels.setdefault(_panel(verdict.entry), []).append(verdict)
+            panels.setdefault(panel_facts(verdict.entry), []).append(verdict)
     tables = [_verified_table(list(panel), rows) for panel, rows in panels.items()]
     refused = [verdict for verdict in verdicts if verdict.entry is None]
     if refused:
@@ -61,14 +62,18 @@ def entries_page(verdicts: Sequence[EntryVerdict]) -> str:
     )
 
 
-def _panel(entry: VerifiedEntry) -> tuple[str, ...]:
+def panel_facts(entry: VerifiedEntry) -> tuple[str, ...]:
     """Return what entries must share to be ranked together, in words."""
     report = entry.report
+    # The name of the environment leaves these out, though they may make its tasks easier.
+    how = [
+        f"{name}={value!s:.60}" for name, value in report.env_kwargs.items() if name in HOW_PLAYED
+    ]
     tasks = report.size // report.samples
     samples = f", {report.samples} samples of each" if report.samples > 1 else ""
     tasks_note = " chosen by their ids" if entry.chosen_tasks else ""
     return (
-        report.env_name,
+        ", ".join([report.env_name, *how]),
         f"{report.split}, {tasks:,} tasks{tasks_note}{samples}, seed {report.seed}",
         *([] if report.horizon is None else [f"turn budget {report.horizon:,}"]),
         f"panel {report.panel_sha256}",

@@ -11,7 +11,12 @@ import pytest
 import agentgym
 from agentgym.cli import main
 from agentgym.errors import DataError, PolicyFailure
-from agentgym.evaluation.entries import EntryRefused, verify_entries, verify_entry
+from agentgym.evaluation.entries import (
+    EntryRefused,
+    entries_page,
+    verify_entries,
+    verify_entry,
+)
 from agentgym.evaluation.prices import Limits
 from agentgym.registration import FAMILIES
 from tests.evaluation.entries.forgeries import ENV, FORGERIES, Entry, Forgery
@@ -112,7 +117,7 @@ def test_the_command(true_entry: Path, tmp_path: Path, capsys: pytest.CaptureFix
     text = page.read_text()
     assert 'class="yes"' in text and 'class="no"' in text and "<script" not in text
     assert main(["leaderboard", "verify", str(true_entry)]) == 0
-    assert "verified: random on webshop:easy" in " ".join(capsys.readouterr().out.split())
+    assert "verified: random, score" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_error_names_place_and_field(true_entry: Path, tmp_path: Path) -> None:
@@ -123,3 +128,16 @@ def test_the_error_names_place_and_field(true_entry: Path, tmp_path: Path) -> No
         verify_entry(tmp_path / "forged")
     assert refused.value.field == "observation"
     assert refused.value.place.startswith("episode 2") and "turn 1" in refused.value.place
+
+
+def test_entries_that_were_played_otherwise_are_ranked_apart(tmp_path: Path) -> None:
+    kwargs: list[dict[str, Any]] = [{}, {"horizon": 3}, {"grammar": "xml"}]
+    for number, env_kwargs in enumerate(kwargs):
+        agentgym.evaluate(
+            "oracle", TOY_ID, num_tasks=2, env_kwargs=env_kwargs, out=tmp_path / str(number)
+        )
+    agentgym.evaluate("oracle", TOY_ID, num_tasks=2, horizon=4, out=tmp_path / "turns")
+    agentgym.evaluate("random", TOY_ID, num_tasks=2, out=tmp_path / "same")
+    verdicts = verify_entries(sorted(tmp_path.iterdir()))
+    assert all(verdict.entry for verdict in verdicts)
+    assert entries_page(verdicts).count("<table>") == 4
