@@ -130,9 +130,9 @@ class Dialogue:
         observation, reward, terminated, truncated, info = self._env.step(response)
         self._talk.add(self._turn, response)
         self._turn = SeenTurn.of(observation, info)
-        done = terminated or truncated
-        text = f"{observation}\n\n{OVER}" if done else self._talk.text(self._turn)
-        return Answered(text, reward, done, info)
+        over = terminated or truncated
+        text = f"{observation}\n\n{OVER}" if over else self._talk.text(self._turn)
+        return Answered(text, reward, over, info)
 
     def close(self) -> None:
         """Close the environment."""

@@ -271,11 +271,15 @@ class GymnasiumWorld(World):
             return WorldTurn(
                 f"{self._observation}\n\ninvalid: {reason}", reason=reason, valid=False
             )
-        observation, reward, done, truncated, self._info = self._env.step(action)
+        observation, reward, terminated, truncated, self._info = self._env.step(action)
         self._observation = self._render(observation)
         value: Any = reward  # checked where it is counted
         return WorldTurn(
-            self._observation, value, bool(done), bool(truncated), success=_read_success(self._info)
+            self._observation,
+            value,
+            bool(terminated),
+            bool(truncated),
+            success=_read_success(self._info),
         )
 
     def admissible(self) -> Sequence[str]:

@@ -140,9 +140,9 @@ class ServerCalls:
         action: Any = fields.get("action")
         with self._envs.use(number) as env:
             observation, reward, terminated, truncated, info = env.step(action)
-            done = terminated or truncated
-            answer = _turn_answer(observation, reward, done, info)
-            if done:
+            over = terminated or truncated
+            answer = _turn_answer(observation, reward, over, info)
+            if over:
                 answer["info"].update({name: info[name] for name in ENDED if name in info})
             return {
                 "state": observation,

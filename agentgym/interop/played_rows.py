@@ -134,16 +134,16 @@ def _play(talk: Talk, env: Recorder) -> Episode:
         observation, _ = env.reset(
             seed=task.seed, options={"task_id": task.task_id, "horizon": task.horizon}
         )
-        done = False
+        over = False
         for message in talk.messages[max(task.opening - 1, 0) :]:
             if message["role"] == "assistant":
-                if done:
+                if over:
                     raise DataError(
                         f"expected no more responses than turns of {task.task_id} in {talk.place}, "
                         "got one after the end of the episode"
                     )
                 observation, _, terminated, truncated, _ = env.step(_response(message))
-                done = terminated or truncated
+                over = terminated or truncated
             elif well_formed(observation) not in (message["content"] or ""):
                 raise DataError(
                     f"expected {task.task_id} to answer as in {talk.place}, where a message has "

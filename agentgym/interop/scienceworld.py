@@ -154,11 +154,11 @@ class ScienceWorld(World):
         self._actions.append(text)
         old_score, self._score = self._score, self._scored()
         failed = self._score < 0
-        done = failed or bool(self._peer.server.getCompleted())
+        terminated = failed or bool(self._peer.server.getCompleted())
         return WorldTurn(
             observation,
             (self._score - old_score) / FULL,
-            done,
+            terminated,
             valid=observation != UNKNOWN,
             success=self._score >= FULL,
             score=max(0, self._score) / FULL,

@@ -89,9 +89,9 @@ class TextArenaWorld(World):
     def step(self, text: str) -> WorldTurn:
         """Pass the text on."""
         with self._randomness.in_place():
-            done = self._game.step(action=text)[0]
+            terminated = self._game.step(action=text)[0]
             observation = self._read_news()
-            if not done:
+            if not terminated:
                 return WorldTurn(observation)
             rewards, info = self._game.close()
         reward, reason = rewards[PLAYER], str(info[PLAYER].get("reason") or "")

@@ -88,8 +88,8 @@ def trusting_env(
         ConfigurationError: There is no such environment.
     """
     claims = [] if env is None else env_claims(env, arguments)
-    known = [] if env is None else [f"env={resolve(env).id}"]
-    with trusting(*(claim.text for claim in claims), *known, say=logger.debug):
+    env_texts = [] if env is None else [f"env={resolve(env).id}"]
+    with trusting(*(claim.text for claim in claims), *env_texts, say=logger.debug):
         yield
 
 

@@ -51,8 +51,8 @@ def _names() -> Sequence[str]:
     brought = [item for method in methods() for item in method.presets.items()]
     listed = []
     for core in CORE_PRESETS:
-        listed += [core, *chain(*(presets for before, presets in brought if before == core.name))]
-    listed += chain(*(presets for before, presets in brought if before not in _CORE))
+        listed += [core, *chain(*(presets for name, presets in brought if name == core.name))]
+    listed += chain(*(presets for name, presets in brought if name not in _CORE))
     return [preset.name for preset in listed]
 
 

@@ -310,8 +310,8 @@ class _Decision:
                 "expected --horizon with several stages, such as 5,8,10, for --horizon-gate to "
                 f"open; got {','.join(map(str, rounds))!r} for {self._name}"
             )
-        every = stages.every if stages else self._defaults.horizon_every
-        return rounds, entry.horizon_every or every, entry.horizon_gate
+        steps = stages.every if stages else self._defaults.horizon_every
+        return rounds, entry.horizon_every or steps, entry.horizon_gate
 
     def _own_stages(self, name: str) -> tuple[tuple[int, ...], int, None]:
         """Return the same for a user's schedule, which has stages of any kind."""

@@ -211,9 +211,9 @@ class PolicyTrainer(BatchTrainer):
 
         It takes one more forward pass.
         """
-        now = self._forward.logps(model, inputs, parts)  # (B, T)
+        logps = self._forward.logps(model, inputs, parts)  # (B, T)
         segments = inputs["ratio_segments"]
-        means = averaged(now - inputs["old_per_token_logps"], segments, sampled_mask(inputs))
+        means = averaged(logps - inputs["old_per_token_logps"], segments, sampled_mask(inputs))
         remaining = {name: value for name, value in inputs.items() if name != "ratio_segments"}
         return remaining | {"mean_log_ratios": means}
 

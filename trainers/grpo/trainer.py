@@ -299,8 +299,8 @@ class MultiTurnTrainer(PolicyTrainer):
             make_parts=lambda plan: [*chain(*(p.rollout_parts(plan) for p in self.parts))],
         )
         answers = (part.play(step, plans) for part in self.parts)
-        played = next((answer for answer in answers if answer is not None), None)
-        self._plan, episodes = played or self._play_now(plans(step))
+        result = next((answer for answer in answers if answer is not None), None)
+        self._plan, episodes = result or self._play_now(plans(step))
         self._note_horizon(step, self._plan.horizon)
         return episodes
 

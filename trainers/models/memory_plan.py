@@ -336,7 +336,7 @@ def memory_table(run: ResolvedRun, plan: MemoryPlan) -> RenderableType:
     from rich.table import Table
 
     memory = run.config.memory
-    how = (
+    terms = (
         f"precision {memory.precision}, checkpointing {memory.checkpointing}, micro-batches of "
         f"{memory.micro_tokens:,} tokens, logits in tiles of {memory.logits_mib} MiB, "
         f"{memory.optimizer}"
@@ -350,7 +350,7 @@ def memory_table(run: ResolvedRun, plan: MemoryPlan) -> RenderableType:
     assumed = f" for a vocabulary of {TINY_VOCABULARY} words" if tiny else ""
     of = f" of {plan.device}" if plan.device else ""
     lines = [
-        f"memory: {how}",
+        f"memory: {terms}",
         f"memory per device, estimated{assumed}{_division()}: {plan.peak / GIB:.2f} GiB{of}",
         *memory_notes(run, plan),
     ]

@@ -244,9 +244,9 @@ def _share_baselines(
     # A resuming command need not repeat the settings.
     has_config = any(word.partition("=")[0] == "--config" for word in run.settings)
     defaults = () if has_config else ("--config", str(cache.folder(run) / CONFIG_FILE))
-    for other in runs[1:]:
-        if cache.state(other) == OPEN:
-            cache.begin_from(run, other, REFERENCES, defaults=defaults)
+    for other_run in runs[1:]:
+        if cache.state(other_run) == OPEN:
+            cache.begin_from(run, other_run, REFERENCES, defaults=defaults)
 
 
 def _check_ended(failures: Sequence[FailedRun], cache: RunCache) -> None:

@@ -98,12 +98,12 @@ def _judged(problem: str, strict: bool) -> list[str]:
 
 
 def _differences(
-    before: Mapping[str, Any], now: Mapping[str, Any], defaults: Mapping[str, Any]
+    recorded: Mapping[str, Any], current: Mapping[str, Any], defaults: Mapping[str, Any]
 ) -> Iterator[tuple[str, object, object]]:
     """Yield the arguments that differ, with both values; missing ones have their default."""
-    for name in sorted({*before, *now} - HARMLESS):
+    for name in sorted({*recorded, *current} - HARMLESS):
         # Runs do not store secrets.
-        values = (side.get(name, defaults.get(name)) for side in (before, now))
+        values = (side.get(name, defaults.get(name)) for side in (recorded, current))
         old, new = (hide_secrets(for_others(value), name) for value in values)
         if describe(_plain_value(old)) != describe(_plain_value(new)):
             yield name, old, new

@@ -295,8 +295,8 @@ class ChatTemplate:
         None if the template does not simply append them.
         """
         answered = self._dummy("x")[:2]
-        before = self.text(answered, prompt=False)
-        base = before[: before.rfind(self.end_text) + len(self.end_text)]
+        rendered = self.text(answered, prompt=False)
+        base = rendered[: rendered.rfind(self.end_text) + len(self.end_text)]
         text = self.text([*answered, *messages])
         if not base.endswith(self.end_text) or not text.startswith(base):
             return None

@@ -101,13 +101,13 @@ class Voice:
             draft: The program's words, which are returned where the model has none.
             heard: The agent's last message; empty: none.
         """
-        told = [
+        facts = [
             words
             for request in problem.requests
             for words in (request.record_words, request.value_words, request.mistaken_words)
             if words and words in draft
         ]
-        question = reword(problem.mood, draft, heard, told)
+        question = reword(problem.mood, draft, heard, facts)
         answer = self._endpoint.ask(self._endpoint.key(question), question)
         if answer.problem:
             _log.info("a customer speaks the program's words: %s", answer.problem)

@@ -219,13 +219,13 @@ def _paid(answer: Mapping[str, Any], observation: str, failed: bool) -> WorldTur
         return WorldTurn(observation, valid=not failed, reason=observation if failed else "")
     if "failure" in structured:
         raise EnvFailure(f"the server's environment failed: {structured['failure']!s:.500}")
-    done, info = structured.get("done"), structured.get("info")
-    if not isinstance(done, bool) or "reward" not in structured:
+    over, info = structured.get("done"), structured.get("info")
+    if not isinstance(over, bool) or "reward" not in structured:
         raise EnvFailure(
             f"expected a reward, and done true or false, got {dict(structured)!r:.200}"
         )
     stated = info if isinstance(info, Mapping) else {}
-    return stated_turn(observation, structured["reward"], done, stated, valid=not failed)
+    return stated_turn(observation, structured["reward"], over, stated, valid=not failed)
 
 
 def _text(answer: Mapping[str, Any], serves_episodes: bool) -> str:

@@ -156,10 +156,10 @@ def _turn(env: ServedEnv, name: str, arguments: Mapping[str, Any]) -> dict[str, 
     """Take a turn; a faulty call, of an unknown tool too, is one that changes nothing."""
     action = call_text(name, arguments)
     observation, reward, terminated, truncated, info = env.step(action)
-    done, text = terminated or truncated, observation
-    if done:
+    over, text = terminated or truncated, observation
+    if over:
         text += f"\n\nThe episode is over ({info['stop_reason']}): {START} begins another."
-    return _answered(env, text, observation, reward, done, info)
+    return _answered(env, text, observation, reward, over, info)
 
 
 def _answered(

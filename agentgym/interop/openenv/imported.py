@@ -154,17 +154,17 @@ class OpenEnvWorld(World):
         except BadArgument as problem:
             return WorldTurn(str(problem), valid=False, reason=str(problem))
         answer = self._server.ask("step", action)
-        reward, done = answer.get("reward"), answer.get("done")
-        if not isinstance(done, bool):
-            raise ActionFailed(f"expected done to be true or false, got {done!r:.80}")
+        reward, terminated = answer.get("reward"), answer.get("done")
+        if not isinstance(terminated, bool):
+            raise ActionFailed(f"expected done to be true or false, got {terminated!r:.80}")
         self._paid = self._paid or reward is not None
-        if done and not self._paid:
+        if terminated and not self._paid:
             raise ActionFailed("expected a reward by the end of the episode, got none")
         metadata = self._reader.metadata(answer)
         return stated_turn(
             self._observe(answer),
             0.0 if reward is None else _number(reward),
-            done,
+            terminated,
             metadata if set(metadata) >= OURS else {},
         )
 

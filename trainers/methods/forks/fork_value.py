@@ -81,9 +81,9 @@ def _tree(batch: Batch) -> _Tree:
     edge, state = edges(batch)
     first = np.unique(edge, return_index=True)[1]
     depth = batch.turn_index[first]
-    before = np.where(depth > 0, edge[np.maximum(first - 1, 0)], -1)
+    parent_edge = np.where(depth > 0, edge[np.maximum(first - 1, 0)], -1)
     levels = [np.flatnonzero(depth == level) for level in range(int(depth.max()) + 1)]
-    return _Tree(edge, state, before, levels, batch.traj[first])
+    return _Tree(edge, state, parent_edge, levels, batch.traj[first])
 
 
 def _values(batch: Batch, tree: _Tree, added: bool) -> tuple[FloatArray, BoolArray]:

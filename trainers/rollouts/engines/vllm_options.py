@@ -70,7 +70,7 @@ class VLLMOptions:
             if settings.bf16
             else str(getattr(model, "dtype", "float32")).removeprefix("torch.")
         )
-        plain = cls(
+        run_options = cls(
             dtype=dtype,
             max_model_len=settings.context,
             max_num_seqs=settings.slots,
@@ -79,13 +79,13 @@ class VLLMOptions:
             pool=settings.pool,
         )
         if not options:  # used as a library, without settings
-            return plain
+            return run_options
         return replace(
-            plain,
-            dtype=options["dtype"] or plain.dtype,
-            max_model_len=options["max_length"] or plain.max_model_len,
-            max_num_seqs=options["max_sequences"] or plain.max_num_seqs,
-            gpu_memory_utilization=options["memory"] or plain.gpu_memory_utilization,
+            run_options,
+            dtype=options["dtype"] or run_options.dtype,
+            max_model_len=options["max_length"] or run_options.max_model_len,
+            max_num_seqs=options["max_sequences"] or run_options.max_num_seqs,
+            gpu_memory_utilization=options["memory"] or run_options.gpu_memory_utilization,
             tensor_parallel=options["tensor_parallel"],
             sleep=options["sleep"],
             lora="adapter" if settings.pool else options["lora"],
