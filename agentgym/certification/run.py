@@ -83,7 +83,8 @@ def certify(
         training: Folder of a training in this environment. Default: one is run.
         earlier: ``certificate.json`` of an earlier version or another machine.
         out: Folder for ``certificate.json``, ``.md`` and ``.html``. Every result is written as it
-            is there: the same call goes on where it was stopped, and runs again what was not run.
+            is there: the same call goes on where it was stopped, and runs again what has neither
+            passed nor failed.
         on_check: Called after each check.
 
     Returns:
@@ -117,7 +118,7 @@ def certify(
         results = {} if folder is None else _open(folder, about)
         total = Budget(seconds)
         for name in named_checks:
-            if name not in results or results[name].status is Status.NOT_RUN:
+            if name not in results or results[name].status not in (Status.PASS, Status.FAIL):
                 subject.budget = Budget(total.left * SHARE)
                 results[name] = run_check(name, subject)
                 if folder is not None:

@@ -49,12 +49,14 @@ def recorded(subject: Subject) -> Recorded:
     def play() -> Recorded:
         with closing(make(subject.name, subject.kwargs)) as env:
             guarded, plays, turns = GuardedEnv(env), [], []
+            seconds = subject.budget.left
             for number, task_id in enumerate(subject.task_ids):
                 subject.budget.check()
                 play = ScriptedPlay(task_id, subject.seed + number, subject.horizon, ())
                 episode = _first(guarded, play, number % 3)
                 plays.append(episode[0])
                 turns.append(episode[1])
+        subject.cache["recording_seconds"] = seconds - subject.budget.left
         return plays, turns
 
     episodes: Recorded = subject.remember("recorded", play)
@@ -159,7 +161,9 @@ def _compared(subject: Subject, replay: Replay, *, calls: bool = False) -> Measu
     """Play again and compare."""
     plays, expected = recorded(subject)
     named = (subject.name, subject.kwargs)
-    subject.budget.check()
+    # Replays cannot be stopped, and take about as long as the recording.
+    if subject.cache["recording_seconds"] > subject.budget.left:
+        raise NotRun("the episodes cannot be played again in the time left; raise `seconds`")
     try:
         if calls:
             plays, expected = as_calls(*named, plays)
