@@ -19,6 +19,7 @@ from agentgym.errors import ConfigurationError
 from benchmarks.tables import (
     boxes,
     doors,
+    early_ends,
     families,
     fork_credit,
     horizons,
@@ -76,6 +77,8 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "peers at once": peers.vectors_table,
     "parts of a step": peers.step_table,
     "doors": doors.doors_table,
+    "early ends": early_ends.early_ends_table,
+    "episode needs": early_ends.episode_needs_table,
     "steps": speed.step_table,
     "overlap": speed.overlap_table,
     "batching": speed.batching_table,

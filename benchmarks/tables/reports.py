@@ -44,7 +44,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
     ),
     "parity": (
         "textworld_parity.json", "babyai_parity.json", "conformance.json",
-        "openenv_validation.json", "harbor_docker.json",
+        "openenv_validation.json", "harbor_docker.json", "peer_defaults.json",
     ),
     "reading": ("families.json", "blind_policies.json", "webshop_policies.json"),
     "swe": (
