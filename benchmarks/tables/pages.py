@@ -57,6 +57,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "tried": training.tried_table,
     "pretrained": pretrained.pretrained_table,
     "pretrained gains": pretrained.pretrained_gains_table,
+    "distillation": pretrained.distillation_table,
     "token exactness": pretrained.token_exactness_table,
     "lucky": training.lucky_table,
     **{
