@@ -77,6 +77,19 @@ def strict():
     return Task(dataset=[Sample(input="What is 3 + 3?", target="6")], scorer=numeral())
 
 
+@scorer(metrics=[])
+def withheld(value):
+    async def score(state, target):
+        return None if value == "none" else Score(value=float(value))
+
+    return score
+
+
+@task
+def judged(value: str = "none"):
+    return hello(scorer=withheld(value))
+
+
 @task
 def choices():
     samples = [Sample(input="Which is even?", choices=["1", "2", "3"], target="B")]
@@ -295,6 +308,16 @@ def test_a_reply_on_which_a_scorer_raises_is_a_wrong_answer(tasks: Path) -> None
     env.close()
 
 
+@pytest.mark.parametrize("value", ["nan", "none"])
+def test_a_scorer_without_a_score_breaks_the_episode(value: str, tasks: Path) -> None:
+    """Inspect's mean leaves both out, and reports only the first; here neither counts as 0."""
+    env = make("inspect:their_tasks.py@judged", value=value).unwrapped
+    env.reset(options={"split": "test", "index": 0})
+    with pytest.raises(EnvFailure, match=r"expected a (finite number|score)"):
+        env.step("hi")
+    env.close()
+
+
 def test_samples_can_be_dealt_to_splits(tasks: Path) -> None:
     env = make("inspect:their_tasks.py@addition", deal=True, n=20).unwrapped
     assert isinstance(env, TextEnv)
@@ -320,7 +343,7 @@ def test_what_cannot_be_played_breaks_its_episode(name: str, reason: str, tasks:
     [
         ("their_tasks.py@boxed", "needs a sandbox"),
         ("their_tasks.py@unscored", "has no scorer"),
-        ("their_tasks.py", "which has 8"),
+        ("their_tasks.py", "which has 9"),
         ("their_tasks.py@none", "their_tasks.py@none"),
         ("missing.py@none", "can be opened here"),
     ],
