@@ -41,7 +41,7 @@ EPISODES = "episodes_sha256"
 """Key of the line with the hash of the recorded episodes."""
 RESULTS = "checks.jsonl"
 """File of the results that are there; its first line has the settings."""
-SHARE = 0.5
+SHARE = 0.25
 """Share of the time left that a check may take, so that one check does not use up all of it."""
 
 
@@ -73,8 +73,8 @@ def certify(
         seed: Seed of the panels, the episodes and the random actions.
         horizon: Turn budget of an episode; None: the environment's own.
         env_kwargs: Arguments of the environment.
-        seconds: Time that all checks together may take. A check may take half of the time that is
-            left; if it needs more, it counts as not run.
+        seconds: Time that all checks together may take. A check may take a quarter of the time
+            that is left, the last ones more; if it needs more, it counts as not run.
         blind_limit: Share of the tasks that a policy which does not do the task may solve, by the
             lower end of the 95 % interval.
         python: Other Python interpreters, in which agentgym is installed.
@@ -117,9 +117,10 @@ def certify(
         folder = None if out is None else Path(out)
         results = {} if folder is None else _open(folder, about)
         total = Budget(seconds)
-        for name in named_checks:
+        for number, name in enumerate(named_checks):
             if name not in results or results[name].status not in (Status.PASS, Status.FAIL):
-                subject.budget = Budget(total.left * SHARE)
+                share = max(SHARE, 1 / (len(named_checks) - number))
+                subject.budget = Budget(total.left * share)
                 results[name] = run_check(name, subject)
                 if folder is not None:
                     append_line(folder / RESULTS, json.dumps(asdict(results[name])) + "\n")
