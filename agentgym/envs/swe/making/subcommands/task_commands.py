@@ -108,7 +108,7 @@ def build(command: Build, console: Console) -> int:
             f"trial is in {command.out / 'trials.jsonl'}"
         )
     say(console, f"{total} tasks in {command.out}{_splits(command)}. Next:")
-    for use in ("play swe", "validate swe", "eval swe --policy oracle", "train --env swe"):
+    for use in ("play swe", "certify swe", "eval swe --policy oracle", "train --env swe"):
         say(console, f"  agentgym {use} --env-kwargs data={command.out}")
     return 0
 
