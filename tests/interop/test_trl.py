@@ -136,10 +136,11 @@ UNBOXED = [entry.name for entry in FAMILIES if not entry.boxed]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", UNBOXED)
 def test_a_solved_episode_fits_into_the_tokens_that_are_counted(
-    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The solver plays through TRL's own trainer, and earns what it earns elsewhere."""
     trl = pytest.importorskip("trl")
+    monkeypatch.setattr("agentgym.interop.early_ends._reported", set())
     text_tokenizer = model_with_template(tmp_path / "model")
     tasks = TrlTasks(name, num_tasks=1, split="test")
     budget = tasks.completion_tokens(text_tokenizer)
