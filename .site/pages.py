@@ -37,7 +37,10 @@ GUIDES = (
     "agentgym/sandbox/README", "agentgym/authoring/synth/README",
     "agentgym/envs/swe/grading/README",
 )  # fmt: skip
-ABOUT = ("CONTRIBUTING", ".site/release", "AGENTS", ".site/style", "SECURITY", "CHANGELOG")
+ABOUT = (
+    "CONTRIBUTING", ".site/versions", ".site/release", "AGENTS", ".site/style", "SECURITY",
+    "CHANGELOG",
+)  # fmt: skip
 REFERENCE: dict[str, tuple[str, ...]] = {
     "Environments": (
         "agentgym", "agentgym.core", "agentgym.core.hooks", "agentgym.actions", "agentgym.vector",

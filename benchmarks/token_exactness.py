@@ -30,12 +30,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest import mock
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import gymnasium
 from provenance import to_json
+from transformers.utils import chat_template_utils
 
 import agentgym  # noqa: F401 - registers the environments
 from agentgym.conversation import BARE, Prompt
@@ -316,9 +318,10 @@ def compare_prompts(
     messages = [{"role": "system", "content": SYSTEM}]
     for turn, prompt in zip(episode.turns, prompts, strict=True):
         messages.append({"role": "user", "content": turn.observation})
-        text = tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, strftime_now=TODAY.strftime
-        )
+        with mock.patch.object(chat_template_utils, "datetime", SimpleNamespace(now=lambda: TODAY)):
+            text = tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True
+            )
         counts["turns"] += 1
         counts["text"] += decode(tokenizer, prompt) != text
         counts["ids"] += encode(tokenizer, text) != prompt

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from jinja2 import UndefinedError
+from transformers.utils import chat_template_utils
 
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
@@ -14,6 +16,7 @@ from trainers.models.tiny import CHAT_TEMPLATE
 from trainers.rollouts import bounded_jinja
 from trainers.rollouts.bounded_jinja import TemplateBoundError, is_plain, render
 from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.template import TODAY
 
 TOOL = {
     "type": "function",
@@ -40,15 +43,15 @@ def outcome(write: Any) -> str:
 
 @pytest.mark.parametrize("tools", [None, [TOOL]], ids=["plain", "tools"])
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_template_writes_what_transformers_makes_of_it(name, tools):
+def test_a_template_writes_what_transformers_makes_of_it(name, tools, monkeypatch):
+    monkeypatch.setattr(chat_template_utils, "datetime", SimpleNamespace(now=lambda: TODAY))
     fast_tokenizer = tokenizer(name)
     assert is_plain(fast_tokenizer)
-    day = {"strftime_now": lambda _: "today"}
-    variables = {**fast_tokenizer.special_tokens_map, **day, "messages": TALK, "tools": tools}
+    variables = {**fast_tokenizer.special_tokens_map, "messages": TALK, "tools": tools}
     for prompt in (True, False):
         expected = outcome(
             lambda prompt=prompt: fast_tokenizer.apply_chat_template(
-                TALK, tools=tools, tokenize=False, add_generation_prompt=prompt, **day
+                TALK, tools=tools, tokenize=False, add_generation_prompt=prompt
             )
         )
         rendered = outcome(

@@ -6,9 +6,11 @@ whose answers hold their thinking in each of the fields that templates read.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from transformers.utils import chat_template_utils
 
 from agentgym.conversation import BARE, Prompt, SeenTurn
 from tests.trainers.rollouts.shipped_templates import SHIPPED, tokenizer
@@ -34,6 +36,12 @@ KEEPS_THINKING = {"qwen3_8", "muse_glimmer"}
 """Templates that know of thinking and go on showing it."""
 
 
+@pytest.fixture(autouse=True)
+def _day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give transformers our day, as from 5.24 on its templates take no function of the caller."""
+    monkeypatch.setattr(chat_template_utils, "datetime", SimpleNamespace(now=lambda: TODAY))
+
+
 def served(
     fast_tokenizer: Any, messages: list[dict[str, str]], name: str, **options: Any
 ) -> list[int]:
@@ -46,7 +54,7 @@ def served(
         for message in copies:
             message["content"] = [{"type": "text", "text": message["content"]}]
     text = fast_tokenizer.apply_chat_template(
-        copies, tokenize=False, add_generation_prompt=True, strftime_now=TODAY.strftime, **options
+        copies, tokenize=False, add_generation_prompt=True, **options
     )
     return list(fast_tokenizer(text, add_special_tokens=False)["input_ids"])
 
