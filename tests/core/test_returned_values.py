@@ -153,13 +153,16 @@ def test_success_is_a_score_of_1_where_none_is_said(
     assert env.step("say hello")[4]["score"] == score
 
 
-@pytest.mark.parametrize("command", [["eval", "--num-tasks=3", "--no-scale"], ["validate"]])
-def test_the_commands_end_with_the_sentence(
-    capsys: pytest.CaptureFixture[str], command: list[str]
-) -> None:
+def test_an_evaluation_ends_with_the_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     gymnasium.registry[OWN_ID].kwargs = {"act": ("x", 0.0, True, False, {})}
-    code, _, err = run(capsys, command[0], f"{__name__}:{OWN_ID}", *command[1:])
+    code, _, err = run(capsys, "eval", f"{__name__}:{OWN_ID}", "--num-tasks=3", "--no-scale")
     assert code == 2 and err.count("\n") == 1 and "got a tuple of 5 values" in err
+
+
+def test_a_certificate_says_the_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    gymnasium.registry[OWN_ID].kwargs = {"act": ("x", 0.0, True, False, {})}
+    code, out, _ = run(capsys, "certify", f"{__name__}:{OWN_ID}", "--checks", "unbroken")
+    assert code == 1 and "got a tuple of 5 values" in out
 
 
 def test_a_traceback_that_comes_again_is_shown_once(
@@ -169,7 +172,7 @@ def test_a_traceback_that_comes_again_is_shown_once(
         raise ValueError(f"of turn {json.dumps(len(caplog.records))}")
 
     gymnasium.registry[OWN_ID].kwargs = {"act": fail}
-    run(capsys, "validate", f"{__name__}:{OWN_ID}")
+    run(capsys, "certify", f"{__name__}:{OWN_ID}", "--checks", "unbroken")
     tracebacks = [record for record in caplog.records if record.exc_info]
     assert len(tracebacks) == 1
     assert "the ValueError above was raised" in caplog.records[-1].getMessage()

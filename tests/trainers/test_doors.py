@@ -512,7 +512,9 @@ def test_no_line_of_the_help_is_broken_but_by_its_width(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["--help-all"]) == 0
     words = " ".join(capsys.readouterr().out.split())
-    assert " Most sequences decoded together (default: the episodes that play at a time) " in words
+    assert (
+        " Maximum sequences decoded together (default: the number of concurrent episodes) " in words
+    )
     assert " with this total probability. Below 1 tokens get importance weights for the " in words
     assert " It is at most the horizon of --env-kwargs (default: the preset's, else the fa" in words
 

@@ -18,6 +18,7 @@ from agentgym.episodes.recorder import package_versions
 from agentgym.errors import AgentGymError
 from agentgym.evaluation import Report
 from agentgym.evaluation.entries import OpenedPanel, open_panel, verify_entry
+from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.evaluation_folder import EVALUATION
 from agentgym.registration import FAMILIES
 from agentgym.registration.imports import register
@@ -75,7 +76,8 @@ def _verified(episode: Episode) -> None:
     """Verify an entry of this episode, whose report names the same environment."""
     facts = {"env_id": episode.env_id, "env_kwargs": episode.env_kwargs, "policy": "random"}
     facts |= {"split": "test", "seed": 0, "panel_sha256": "0" * 64}
-    report = Report(**facts, rows=(), planned=1, versions=package_versions())
+    row = EpisodeResult.of(episode)
+    report = Report(**facts, rows=(row,), planned=1, versions=package_versions())
     settings = {**facts, "n": 1, "samples": 1, "horizon": None, "policy_facts": {}}
     head = {"format": EVALUATION, "settings": settings, "started": "", "seconds": 0.0}
     Path("entry").mkdir(exist_ok=True)
