@@ -32,9 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from agentgym.support.exits import run_command
-    from trainers.models.torch_setup import quiet_kernels
+    from trainers.models.torch_setup import quiet_libraries
 
-    quiet_kernels()
+    quiet_libraries()
 
     return run_command(
         program_name(_subcommand(sys.argv[1:] if argv is None else argv)),

@@ -127,11 +127,11 @@ def make_all() -> None:
 
 def make_ready() -> None:
     """Import and make what every process will need."""
-    from trainers.models.torch_setup import quiet_kernels
+    from trainers.models.torch_setup import quiet_libraries
 
     force_nothing()
     collect_seldom()
-    quiet_kernels()
+    quiet_libraries()
     import_all()
     make_all()
     spare()  # What a collection looks at is copied.

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["device", "quiet_kernels", "quiet_loading", "seed_everything"]
+__all__ = ["device", "quiet_libraries", "quiet_loading", "seed_everything"]
 
 
-def quiet_kernels() -> None:
-    """Silence bitsandbytes' notice about an optional kernel at every import of PEFT."""
+def quiet_libraries() -> None:
+    """Silence notices that no user of a run can act on.
+
+    Bitsandbytes reports an optional kernel at every import of PEFT, and transformers 5.24 that TRL
+    still uses the older name of a setting.
+    """
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
+    older_name = r"`(is_)?gradient_checkpointing` is deprecated"
+    warnings.filterwarnings("ignore", older_name, FutureWarning)
 
 
 def seed_everything(seed: int) -> None:

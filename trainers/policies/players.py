@@ -14,7 +14,7 @@ import gymnasium
 from agentgym.conversation import Prompt
 from agentgym.errors import ConfigurationError, require
 from agentgym.evaluation.policy_maker import PolicyMaker
-from trainers.models.torch_setup import quiet_kernels
+from trainers.models.torch_setup import quiet_libraries
 from trainers.policies.model_policy import ModelPlayer, ModelPolicy
 from trainers.policies.shared_engine import SharedEngine
 from trainers.rollouts.engines import engine_maker
@@ -208,7 +208,7 @@ def check_packages() -> None:
     Raises:
         DependencyNotInstalled: A package is missing; names the extra.
     """
-    quiet_kernels()
+    quiet_libraries()
     for module in PACKAGES:
         require(module, "train")
 
