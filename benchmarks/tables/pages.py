@@ -58,6 +58,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "pretrained": pretrained.pretrained_table,
     "pretrained gains": pretrained.pretrained_gains_table,
     "distillation": pretrained.distillation_table,
+    "pretrained methods": pretrained.pretrained_methods_table,
     "token exactness": pretrained.token_exactness_table,
     "lucky": training.lucky_table,
     **{

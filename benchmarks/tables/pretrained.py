@@ -19,6 +19,7 @@ from trainers.output.seed_summary import spread
 
 FILE = "pretrained_gain.json"
 DISTILLATION_FILE = "pretrained_distillation.json"
+METHODS_FILE = "pretrained_methods.json"
 TOKENS_FILE = "token_exactness.json"
 POLICIES = (BASE_MODEL, DEMONSTRATOR, WARM_START, *BASELINES, TRAINED)
 
@@ -104,6 +105,28 @@ def distillation_table(file: str = DISTILLATION_FILE) -> Table:
             lasted,
         ]
         table.append(row)
+    return table
+
+
+def pretrained_methods_table(file: str = METHODS_FILE) -> Table:
+    """Return what each method reached from the same warm start, with equal turns and tokens."""
+    heading = (
+        "method, seeds", "success", "minus turn-loo", "validation at equal tokens", "CPU minutes",
+    )  # fmt: skip
+    table = [list(heading)]
+    for name, arm in result(file)["arms"].items():
+        gain, equal = arm["minus_turn_loo"], arm["validation_at_equal_tokens"]
+        # In a run that shares the warm start of an earlier one, the time after it.
+        lasted = ", ".join(f"{minutes:.0f}" for minutes in arm["cpu_minutes"])
+        table.append(
+            [
+                f"`{name}`, {len(arm['seeds'])}",
+                _success(arm["success"]["values"]),
+                bold_without_zero(gain["mean"], gain["ci95"]),
+                _success(equal["values"]),
+                lasted,
+            ]
+        )
     return table
 
 

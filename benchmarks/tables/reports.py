@@ -17,8 +17,9 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "textworld_twelve_steps.json", "agent_training.json", "framework_training.json",
     ),
     "pretrained": (
-        "pretrained_gain.json", "pretrained_distillation.json", "pretrained_pilots.json",
-        "real_model.json", "token_exactness.json",
+        "pretrained_gain.json", "pretrained_methods.json", "pretrained_distillation.json",
+        "pretrained_pilots.json",
+        "real_model.json", "real_model_turns.json", "token_exactness.json",
     ),
     "from_scratch": (
         "from_scratch_told.json", "from_scratch_added.json", "from_scratch_search.json",
