@@ -181,4 +181,4 @@ def test_the_commands_of_a_page_work(kind: str, capsys: pytest.CaptureFixture[st
         assert name in config
         assert json.loads(Path("run", "summary.json").read_text())["eval"]
     if kind == "env":
-        assert " 0 fail." in out
+        assert " 0 fail," in out

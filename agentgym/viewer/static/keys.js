@@ -9,16 +9,20 @@ const IN_LIST = {
   End: () => moveMark(list.shown.length - 1),
   Enter: () => list.shown[list.at] && openItem(list.shown[list.at]),
 };
-const ON_EPISODE = {
+/** Also while an episode is being read: of a held key, no press is lost. */
+const TO_EPISODE = {
   j: () => moveEpisode(1),
   k: () => moveEpisode(-1),
   ArrowRight: () => moveEpisode(1),
   ArrowLeft: () => moveEpisode(-1),
+  Escape: toList,
+};
+const ON_EPISODE = {
+  ...TO_EPISODE,
   n: () => moveTurn(1),
   p: () => moveTurn(-1),
   d: () => page.difference !== null && go({ turn: page.difference }),
   x: () => goToSide(1 - state.run),
-  Escape: toList,
 };
 const EVERYWHERE = { "?": () => $("help").showModal(), "/": focusFilter };
 
@@ -41,7 +45,7 @@ function onKey(event) {
   }
   // A focused button or link keeps its own key.
   if (event.key === "Enter" && event.target.closest?.("a, button, summary")) return;
-  const keys = { ...EVERYWHERE, ...(state.key === null ? IN_LIST : page ? ON_EPISODE : { Escape: toList }) };
+  const keys = { ...EVERYWHERE, ...(state.key === null ? IN_LIST : page ? ON_EPISODE : TO_EPISODE) };
   if (!Object.hasOwn(keys, event.key)) return;
   event.preventDefault();
   keys[event.key]();
