@@ -106,7 +106,7 @@ def test_a_pull_that_fails_says_what_to_do(
 ) -> None:
     hub.limited = limited
     with pytest.raises(SandboxUnavailable, match=remedy):
-        Images(engine).ensure(f"{hub.address}/own/missing:{uuid.uuid4().hex[:12]}")
+        Images(engine).ensure(f"{hub.address}/own/missing:429-{uuid.uuid4().hex[:12]}")
 
 
 def test_a_registry_that_is_not_there_says_what_to_do(engine: DockerEngine) -> None:

@@ -184,7 +184,8 @@ def _explain(name: str, source: str, problem: str) -> str:
     """Explain why an image could not be pulled, with the remedy."""
     excerpt = " ".join(problem.split())[:300]
     lower = problem.lower()
-    if "toomanyrequests" in lower or "429" in lower or "rate limit" in lower:
+    # By words: a port, a tag or a digest may contain 429, too.
+    if any(words in lower for words in ("toomanyrequests", "too many requests", "rate limit")):
         remedy = (
             "the registry limits pulls: log in with `docker login`, pull from a mirror with "
             "mirror='HOST/PATH', or fetch the images before (pull='missing' uses those)"
