@@ -19,7 +19,8 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
     "pretrained": (
         "pretrained_gain.json", "pretrained_methods.json", "pretrained_distillation.json",
         "pretrained_pilots.json",
-        "real_model.json", "real_model_turns.json", "token_exactness.json",
+        "real_model.json", "real_model_turns.json", "real_model_threads.json",
+        "token_exactness.json",
     ),
     "from_scratch": (
         "from_scratch_told.json", "from_scratch_added.json", "from_scratch_search.json",
