@@ -82,9 +82,9 @@ def certify(
             several strengths. Default: stand-ins.
         training: Folder of a training in this environment. Default: one is run.
         earlier: ``certificate.json`` of an earlier version or another machine.
-        out: Folder for ``certificate.json``, ``.md`` and ``.html``. Every result is written as it
-            is there: the same call goes on where it was stopped, and runs again what has neither
-            passed nor failed.
+        out: Folder for ``certificate.json``, ``.md`` and ``.html``. Every result is written as soon
+            as it is known: the same call resumes where it was stopped, and runs again what has
+            neither passed nor failed.
         on_check: Called after each check.
 
     Returns:

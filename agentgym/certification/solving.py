@@ -1,4 +1,4 @@
-"""Checks of what is paid: the expert everything, and whoever does not do the task nothing."""
+"""Checks of rewards: the expert earns them all, and policies that do not do the task earn none."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Notes(Extension):
         max_notes: Maximum number of notes; the newest that fit are kept.
 
     Raises:
-        ConfigurationError: ``most`` is not an integer from 1 to 100.
+        ConfigurationError: ``max_notes`` is not an integer from 1 to 100.
     """
 
     argument = "notes"

@@ -33,7 +33,7 @@ class Tries(Extension):
         max_tries: Maximum number of tries, at least 2.
 
     Raises:
-        ConfigurationError: ``most`` is not an integer from 2 to 100.
+        ConfigurationError: ``max_tries`` is not an integer from 2 to 100.
     """
 
     argument = "tries"

@@ -161,7 +161,7 @@ class CachedEndpoint:
             return replace(pending.result(), calls=0, prompt_tokens=0, completion_tokens=0)
         try:
             answer = self._load(key, question) or self._send(key, question)
-        except BaseException as error:  # of what kind ever: who waits for it must not wait for ever
+        except BaseException as error:  # Ctrl-C, too: other threads wait for this answer
             problem = f"{type(error).__name__}: {error}"[:LONGEST_PROBLEM]
             answer = CachedAnswer(key, None, problem)
             if not isinstance(error, Exception):

@@ -139,6 +139,11 @@ class ChatWriter:
                 f"expected rows of turns (--rows turn) with the prompt {prompt.name}, which sends "
                 "one new message in each turn, got rows of episodes"
             )
+        if by_episode and any(turn.after.forgets for turn in episode.turns):
+            raise ConfigurationError(
+                "expected rows of turns (--rows turn) with summaries, after which the model no "
+                "longer reads the turns before, got rows of episodes"
+            )
         conversation = EpisodeConversation(prompt, well_formed(episode.goal))
         rows: list[dict[str, Any]] = []
         of_agents: dict[str, dict[str, Any]] = {}

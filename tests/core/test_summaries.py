@@ -116,6 +116,8 @@ def test_records_say_where_a_summary_was_and_exports_show_what_was_seen(tmp_path
     assert replay(episode).equal
     summaries = [turn for turn in episode.turns if turn.after.forgets]
     assert summaries and all(turn.executed.startswith("summarise done:") for turn in summaries)
+    with pytest.raises(ConfigurationError, match="--rows turn"):
+        ChatWriter(ChatOptions(shape="episode")).rows(episode)
     rows = ChatWriter(ChatOptions(shape="turn")).rows(episode)
     for row, before in zip(rows[1:], episode.turns, strict=False):
         if before.after.forgets:
