@@ -160,12 +160,13 @@ def _read_keywords(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
     kinds = schema.get("type")
     names = kinds if isinstance(kinds, list) else [kinds]
-    json_types = [name for name in names if isinstance(name, str) and name in TYPES]
+    json_types = [*dict.fromkeys(name for name in names if isinstance(name, str) and name in TYPES)]
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(values, list) and values:
         keywords["enum"] = [value for value in values if value is not None]
         kinds_of_values = {json_type(value) for value in keywords["enum"]}
-        json_types = json_types or sorted(kinds_of_values)
+        # Several types say less than the values do.
+        json_types = json_types if len(json_types) == 1 else sorted(kinds_of_values)
     if (
         "null" in names
         or schema.get(NULLABLE) is True

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentgym.authoring.tools.json_schemas import (
@@ -119,6 +119,8 @@ JSON = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(JSON)
+@example({"type": ["object", "object"], "enum": [False]})
+@example({"type": ["string", "number"], "enum": [False]})
 def test_no_schema_breaks_the_reader(schema: Any) -> None:
     plain_form = plain_schema(schema)
     assert plain_schema(plain_form) == plain_form
