@@ -357,11 +357,11 @@ def chosen_remark(policy: ChosenPolicy, steps: int, gated: bool = False) -> str:
     if policy.valid_success is None:
         return ""
     rank = "the last and the best" if policy.step == steps else "the best"
-    shared = ", which also ended the warm start" * gated
+    reuse = " The warm start, too, ended by success on these tasks." * gated
     return (
         f"The trained policy is that of step {policy.step} of {steps}, {rank} on the "
         f"validation tasks (success {policy.valid_success:.3f}, score "
-        f"{policy.valid_score:.3f}){shared}. Test tasks did not influence the choice."
+        f"{policy.valid_score:.3f}).{reuse} Test tasks did not influence the choice."
     )
 
 
