@@ -170,7 +170,8 @@ def test_filtered_demonstrations_are_disclosed():
 
 def test_a_gate_on_the_tasks_that_choose_is_disclosed():
     policy = ChosenPolicy("best", 3, 0.5, 0.6)
-    assert "The warm start, too, ended by success on these tasks." in chosen_remark(policy, 4, gated=True)
+    remark = chosen_remark(policy, 4, gated=True)
+    assert "The warm start, too, ended by success on these tasks." in remark
     assert "warm start" not in chosen_remark(policy, 4)
 
 
