@@ -228,13 +228,16 @@ class Writer:
 
     def _answer(self, request: Request) -> Completion:
         stream = Stream(f"writer {request.seed}")
-        text = stream.choice(self.TEXTS).format(stream.choice(self.WORDS))
-        text = self.thought + text
+        text = self.thought + self.text(request, stream)
         ids = self.tokenizer.encode(text, add_special_tokens=False)
         if self.split:
             ids = [part for token in ids for part in self._pieces(token, stream)]
         ids = [*ids[: request.max_tokens - 1], self._ends[0]]
         return Completion(ids, [-1.0] * len(ids))
+
+    def text(self, request: Request, stream: Stream) -> str:
+        """Return the words of an answer."""
+        return stream.choice(self.TEXTS).format(stream.choice(self.WORDS))
 
     def _pieces(self, token: int, stream: Stream) -> list[int]:
         """Return a token, or two others with the same text."""

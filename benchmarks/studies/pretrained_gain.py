@@ -21,7 +21,7 @@ from benchmarks.studies.training_gain import row
 from trainers.multirun.played import PlayedRun
 from trainers.output.roles import BASE_MODEL, BASELINES, TRAINED, WARM_START
 
-FAMILIES = ("mathpython", "database", "textworld", "search")
+FAMILIES = ("mathpython", "database", "textworld", "search", "service")
 COMMAND = ("--model", "smollm2", "--quick", "--eval.baselines", "bc", "filtered-bc")
 
 
