@@ -52,6 +52,7 @@ SYSTEM = "You are in a house. Answer with one command."
 MESSAGE = re.compile(r"<\|im_start\|>(\w+)\n(.*?)(?:<\|im_end\|>|$)", re.DOTALL)
 GOAL = re.compile(r"(?:put|find) two (\w+) (?:in|and put them in) (\w+)")
 ITEM = re.compile(r"\ban? (\w+ \d+)")
+CLOSED = re.compile(r"The (\w+ \d+) is closed\.")
 CONTENTS = re.compile(r"(?:On the|The) (\w+ \d+)(?: is open\. In it)?, you see ([^.]*)\.")
 PLACE = re.compile(r"You arrive at (\w+ \d+)\.")
 MOVED = re.compile(r"You (pick up|move) the (\w+ \d+) (?:from|to) the (\w+ \d+)")
@@ -142,6 +143,7 @@ class Memory:
         self.destination = next(place for place in self.places if place.split()[0] == kind)
         self.searched: dict[str, None] = {}
         self.seen: dict[str, str] = {}
+        self.closed: set[str] = set()
         self.held, self.place, self.newest = "", "", opening
         self.turns_since_notes = 0
         for role, text in messages[1:]:
@@ -160,7 +162,9 @@ class Memory:
             self._remember(text)
         for place in PLACE.findall(text):
             self.place = place
+        self.closed.update(CLOSED.findall(text))
         for place, items in CONTENTS.findall(text):
+            self.closed.discard(place)
             self.place, self.searched[place] = place, None
             self.seen.update(dict.fromkeys(self._wanted_in(items), place))
         for verb, item, place in MOVED.findall(text):
@@ -193,7 +197,7 @@ class Memory:
 
     def next_action(self, stream: Stream) -> str:
         """Return what to do in the house."""
-        is_closed = f"The {self.place} is closed." in self.newest
+        is_closed = self.place in self.closed
         elsewhere = [
             item for item, place in self.seen.items() if place not in (HAND, self.destination)
         ]
