@@ -34,8 +34,8 @@ from transformers import (
 )
 
 import agentgym  # noqa: F401 - registers the environments
+from trainers.config.model_files.source import model_source
 from trainers.config.sections import TinyConfig
-from trainers.model_files.source import model_source
 from trainers.models.tiny import build_model, build_tokenizer
 from trainers.rollouts.engines.base import Request, Sampling
 from trainers.rollouts.engines.hf import HFEngine

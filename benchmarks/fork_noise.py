@@ -28,10 +28,10 @@ from benchmarks.studies.runner.study import Arm
 from trainers.algorithms.presets import PRESETS
 from trainers.cli import main as train
 from trainers.cli import parse_config
-from trainers.multirun.cache import Run, RunCache
-from trainers.multirun.played import PlayedRun
-from trainers.multirun.playing import play
-from trainers.multirun.process import begin_process
+from trainers.phases.multirun.cache import Run, RunCache
+from trainers.phases.multirun.played import PlayedRun
+from trainers.phases.multirun.playing import play
+from trainers.phases.multirun.process import begin_process
 
 GRADIENTS = "gradients.npy"
 """File in a run's folder: the gradients of its steps, one per row."""

@@ -200,7 +200,7 @@ def main() -> None:
     import trl
     from transformers import AutoTokenizer
 
-    from trainers.model_files.source import model_source
+    from trainers.config.model_files.source import model_source
 
     tokenizer = AutoTokenizer.from_pretrained(model_source(options.model))
     templates = Path(trl.__file__).parent / "chat_templates"

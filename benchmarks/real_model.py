@@ -57,12 +57,16 @@ from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskList
 from agentgym.support.process_memory import resident_bytes
 from trainers.config.default_layers import PRETRAINED_MICRO
-from trainers.model_files.precision import chosen_precision, precision_arguments, weights_dtype
-from trainers.model_files.source import model_source
+from trainers.config.model_files.precision import (
+    chosen_precision,
+    precision_arguments,
+    weights_dtype,
+)
+from trainers.config.model_files.source import model_source
 from trainers.models.memory import GIB, ModelShape, TrainingSetup, estimate
 from trainers.models.memory_choice import MOST_ON_CPU
 from trainers.models.memory_plan import LIBRARIES, RETAINED, SPARE_ROOM
-from trainers.scoring.forward import CPU_TILE, MIB
+from trainers.rollouts.scoring.forward import CPU_TILE, MIB
 
 OURS, APART = "agentgym", "agentgym-apart"
 ARMS = (OURS, APART, "trl", "trl-checkpointing")

@@ -43,8 +43,8 @@ import agentgym  # noqa: F401 - registers the environments
 from agentgym.conversation import BARE, Prompt
 from agentgym.support.random_stream import Stream
 from agentgym.vector import TextVectorEnv
-from trainers.model_files.chat_templates import read_tokenizer, template_names
-from trainers.model_files.source import PackagedModel, model_source, packaged_file
+from trainers.config.model_files.chat_templates import read_tokenizer, template_names
+from trainers.config.model_files.source import PackagedModel, model_source, packaged_file
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion, GenerationEngine, Request, Sampling

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,13 +105,13 @@ def _carry_out(argv: Sequence[str], typed: Mapping[str, Any], quiet: bool) -> No
     """Execute a run, or one per seed, or show what would be run."""
     from trainers import processes
     from trainers.config.command import read_flags
-    from trainers.multirun.seed_flags import SeedFlags
+    from trainers.phases.multirun.seed_flags import SeedFlags
 
     dry_run = typed.get("dry_run", False)
     with processes.main_speaks():
         over_seeds = SeedFlags.read(argv)
         if over_seeds is not None:
-            from trainers.multirun.seeds import describe_seeds, train_over_seeds
+            from trainers.phases.multirun.seeds import describe_seeds, train_over_seeds
 
             if not dry_run:
                 train_over_seeds(over_seeds, parse_config, main, quiet=quiet)
@@ -120,38 +120,13 @@ def _carry_out(argv: Sequence[str], typed: Mapping[str, Any], quiet: bool) -> No
             print(sentence)
         config = parse_config(argv)
         if dry_run:
-            _show_settings(config, read_flags(argv, program_name()))
+            from trainers.phases.dry_run import show_settings
+
+            show_settings(config, read_flags(argv, program_name()))
             return
-    from trainers.run import train
+    from trainers.phases.run import train
 
     train(config, quiet=quiet)
-
-
-def _show_settings(config: TrainConfig, typed: Collection[str]) -> None:
-    """Show the settings of a run, then raise every error that the run would raise.
-
-    Args:
-        config: The settings.
-        typed: Those given by flags.
-    """
-    from rich.console import Console
-
-    from trainers.config.describe import describe
-    from trainers.models.memory_plan import check_memory, memory_table, plan_memory
-    from trainers.models.threads import run_threads
-    from trainers.output.run_folder import RunFolder
-    from trainers.phases.start_checks import checked_run
-
-    run, console = checked_run(config, folder=False), Console()
-    plan = plan_memory(run)
-    console.print(describe(config, run, typed), memory_table(run, plan), sep="\n")
-    console.print(f"threads: {run_threads(run)}", highlight=False)
-    if run.config.engine == "vllm-server":
-        from trainers.phases.rollout_setup import server_command
-
-        console.print("server:", server_command(run), soft_wrap=True, highlight=False)
-    check_memory(plan)
-    RunFolder(run.config.out).check(config, run.resolved())
 
 
 def _presets(argv: Sequence[str]) -> int:
@@ -196,6 +171,17 @@ def _merge(argv: Sequence[str]) -> int:
         merged = merge_runs(settings)
     print(f"{merged}: merge.json, config.yaml, checkpoints/trained")
     return 0
+
+
+def command_arguments(command: str) -> type:
+    """Return the dataclass of the arguments of ``train`` or ``merge``."""
+    if command == "merge":
+        from trainers.policies.merged_run import MergeSettings
+
+        return MergeSettings
+    from trainers.config.command import Arguments
+
+    return Arguments
 
 
 def launch_config(name: str) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agentgym.registration import Command
@@ -15,36 +15,34 @@ class PresetsArguments:
     """List the methods that train --preset takes."""
 
 
-def _train(argv: Sequence[str]) -> int:
-    from agentgym.support.program_name import called_from_agentgym
-    from trainers.cli import main
+def _main(*command: str) -> Callable[[Sequence[str]], int]:
+    """Return what runs ``agentgym-train`` with a first word."""
 
-    with called_from_agentgym():
-        return main(argv)
+    def run(argv: Sequence[str]) -> int:
+        from agentgym.support.program_name import called_from_agentgym
+        from trainers.cli import main
 
+        with called_from_agentgym():
+            return main([*command, *argv])
 
-def _presets(argv: Sequence[str]) -> int:
-    return _train(["presets", *argv])
-
-
-def _merge(argv: Sequence[str]) -> int:
-    return _train(["merge", *argv])
+    return run
 
 
-def _train_arguments() -> type:
-    from trainers.config.command import Arguments
+def _arguments(command: str) -> Callable[[], type]:
+    """Return what imports the arguments of a command."""
 
-    return Arguments
+    def load() -> type:
+        from trainers.cli import command_arguments
 
+        return command_arguments(command)
 
-def _merge_arguments() -> type:
-    from trainers.policies.merged_run import MergeSettings
-
-    return MergeSettings
+    return load
 
 
 TRAIN = Command(
-    "Train a policy: warm start, reinforcement learning, evaluation.", _train, _train_arguments
+    "Train a policy: warm start, reinforcement learning, evaluation.", _main(), _arguments("train")
 )
-PRESETS = Command("List the methods that train --preset takes.", _presets, lambda: PresetsArguments)
-MERGE = Command("Merge policies of several runs into one.", _merge, _merge_arguments)
+PRESETS = Command(
+    "List the methods that train --preset takes.", _main("presets"), lambda: PresetsArguments
+)
+MERGE = Command("Merge policies of several runs into one.", _main("merge"), _arguments("merge"))

@@ -39,9 +39,9 @@ from benchmarks.studies.runner.study import (
 )
 from trainers.cli import main as train
 from trainers.cli import parse_config
-from trainers.multirun.cache import DONE, Run, RunCache
-from trainers.multirun.playing import FailedRun, play
-from trainers.multirun.process import begin_process
+from trainers.phases.multirun.cache import DONE, Run, RunCache
+from trainers.phases.multirun.playing import FailedRun, play
+from trainers.phases.multirun.process import begin_process
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 

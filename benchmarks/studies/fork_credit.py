@@ -18,8 +18,8 @@ from typing import Any
 
 from benchmarks.studies.runner.measures import Curve, at_equal, tokens_to
 from benchmarks.studies.runner.study import Arm, Runs, Study
-from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
+from trainers.phases.multirun.played import PlayedRun
 
 SMALL = "--tiny.hidden 48 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 24 --tiny.intermediate 128"
 """Sizes of a policy that trains in seconds of processor time."""

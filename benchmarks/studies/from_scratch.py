@@ -21,8 +21,8 @@ from agentgym.core.env import TextEnv
 from benchmarks.studies.runner.study import Arm, Runs, Study
 from trainers.cli import parse_config
 from trainers.config.resolve import resolve
-from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
+from trainers.phases.multirun.played import PlayedRun
 
 BAR = 0.8
 """Share of the held-out tasks."""

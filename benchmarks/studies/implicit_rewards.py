@@ -18,8 +18,8 @@ from typing import Any
 from benchmarks.studies.runner.measures import minus
 from benchmarks.studies.runner.study import Arm, Runs, Study
 from benchmarks.studies.runner.tasks import HESITANT_GAMES
-from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
+from trainers.phases.multirun.played import PlayedRun
 
 COMMON = (
     "--preset istar --rl.num-generations 8 --rl.minibatches 1 --eval.keep last "

@@ -23,11 +23,11 @@ from benchmarks.studies.runner.curves_picture import draw_success
 from benchmarks.studies.runner.measures import Curve, at_equal, tokens_to, validation_curve
 from benchmarks.studies.runner.recorded import RECORDED
 from benchmarks.studies.runner.study import BEFORE, Arm, Runs, Study
-from trainers.multirun.played import PlayedRun
 from trainers.output.jsonl import read_jsonl
 from trainers.output.phase import Phase
 from trainers.output.roles import TRAINED, WARM_START
 from trainers.output.seed_summary import spread
+from trainers.phases.multirun.played import PlayedRun
 
 REWARD, OFF_POLICY = "turn-loo", "off-policy"
 VALID_TASKS = 48

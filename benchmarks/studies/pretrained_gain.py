@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.studies.runner.study import Arm, Runs, Study
 from benchmarks.studies.training_gain import row
-from trainers.multirun.played import PlayedRun
 from trainers.output.roles import BASE_MODEL, BASELINES, TRAINED, WARM_START
+from trainers.phases.multirun.played import PlayedRun
 
 FAMILIES = ("mathpython", "database", "textworld", "search", "service")
 COMMAND = ("--model", "smollm2", "--quick", "--eval.baselines", "bc", "filtered-bc")

@@ -22,7 +22,7 @@ from benchmarks.studies.runner.measures import count_differences, held_out, minu
 from benchmarks.studies.runner.study import Arm, Pilot, Runs, Study
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import DEFAULT, PRESETS, served
-from trainers.multirun.played import PlayedRun
+from trainers.phases.multirun.played import PlayedRun
 
 PILOT = 100
 """Seed for choosing rates."""

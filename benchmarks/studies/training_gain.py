@@ -15,8 +15,8 @@ from typing import Any
 from agentgym import registration
 from benchmarks.figures import draw_training_gain
 from benchmarks.studies.runner.study import Arm, Runs, Study
-from trainers.multirun.played import PlayedRun
 from trainers.output.roles import BASELINES, DEMONSTRATOR, LEARNED, WARM_START, field_of
+from trainers.phases.multirun.played import PlayedRun
 
 FAMILIES = tuple(entry.name for entry in registration.FAMILIES if entry.name != "swe")
 """SWE's default only shows that the path works; ``swe_training.py`` trains on it."""

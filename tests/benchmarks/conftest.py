@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainers.model_files.tiny_gguf import write_gguf
-from trainers.model_files.source import PACKAGED
+from tests.trainers.config.model_files.tiny_gguf import write_gguf
+from trainers.config.model_files.source import PACKAGED
 
 
 @pytest.fixture(scope="session")
@@ -23,5 +23,5 @@ def cache_with_smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def smollm2(cache_with_smollm2: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Name of a pretrained model that is tiny here; its file is converted at the first use."""
     monkeypatch.setenv("AGENTGYM_CACHE", str(cache_with_smollm2))
-    monkeypatch.setattr("trainers.model_files.source._installed_file", lambda model: None)
+    monkeypatch.setattr("trainers.config.model_files.source._installed_file", lambda model: None)
     return "smollm2"

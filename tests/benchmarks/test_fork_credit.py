@@ -19,7 +19,7 @@ from benchmarks.studies.runner.study import Arm
 from tests.benchmarks.test_measures import write
 from tests.trainers import toy_runs
 from tests.trainers.pictures import drawn
-from trainers.multirun.played import PlayedRun
+from trainers.phases.multirun.played import PlayedRun
 
 
 def run(folder: Path, tokens: int, success: tuple[float, ...]) -> PlayedRun:

@@ -8,7 +8,7 @@ import pytest
 
 from agentgym.policies.blind import BLIND
 from benchmarks.studies import from_scratch
-from trainers.multirun.played import PlayedRun
+from trainers.phases.multirun.played import PlayedRun
 
 SETTINGS = {arm.name: arm.settings for arm in from_scratch.ARMS}
 

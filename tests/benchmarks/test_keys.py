@@ -7,7 +7,7 @@ import pytest
 from benchmarks.studies.runner.keys import runs_of, settle
 from benchmarks.studies.runner.study import BEFORE, Arm
 from tests.benchmarks.toy_study import FLAGS
-from trainers.multirun.cache import Keys
+from trainers.phases.multirun.cache import Keys
 
 
 def keys(more: str = "", seed: int = 0) -> Keys:

@@ -20,7 +20,7 @@ from benchmarks.studies.runner.measures import (
     training_means,
     validation_curve,
 )
-from trainers.multirun.played import PlayedRun
+from trainers.phases.multirun.played import PlayedRun
 
 
 def episode(step: int, length: int, won: bool, tokens: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from benchmarks.studies.runner.measures import tokens_to
 from benchmarks.studies.runner.recorded import RECORDED
 from benchmarks.tables.pretrained import distillation_table
 from tests.benchmarks.test_measures import write
-from trainers.multirun.played import PlayedRun
+from trainers.phases.multirun.played import PlayedRun
 
 
 def run(folder: Path, seed: int, success: tuple[float, ...], held_out: float) -> PlayedRun:

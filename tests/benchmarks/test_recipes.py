@@ -14,7 +14,7 @@ from benchmarks.tables.formats import result
 from benchmarks.tables.recipes import FILE, recipes_table
 from tests.benchmarks.test_measures import write
 from trainers.algorithms.presets import DEFAULT, PRESETS
-from trainers.multirun.played import PlayedRun
+from trainers.phases.multirun.played import PlayedRun
 
 FAMILY = "toy"
 LOW, ONCE, HIGH = RATES

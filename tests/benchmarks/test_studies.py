@@ -35,9 +35,9 @@ from tests.trainers import toy_runs
 from tests.trainers.forks import ForkedRun
 from trainers.cli import main as train
 from trainers.cli import parse_config
-from trainers.multirun.cache import BEGUN, DONE, Run, RunCache
-from trainers.multirun.played import PlayedRun
-from trainers.multirun.playing import play
+from trainers.phases.multirun.cache import BEGUN, DONE, Run, RunCache
+from trainers.phases.multirun.played import PlayedRun
+from trainers.phases.multirun.playing import play
 
 NAME = "tests.benchmarks.toy_study"
 BEGIN = partial(ForkedRun, train)

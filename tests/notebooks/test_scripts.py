@@ -118,7 +118,7 @@ def test_trainings(
     capsys: Any,
     monkeypatch: Any,
 ) -> None:
-    monkeypatch.setattr("trainers.multirun.seeds.begin_process", ForkedRun)
+    monkeypatch.setattr("trainers.phases.multirun.seeds.begin_process", ForkedRun)
     out = tmp_path / "run"
     names = ["env", "rl__learning_rate", *(() if message else TINY)]
     small = toy_runs.arguments(out, steps=1, sft__max_steps=5, **dict.fromkeys(names))

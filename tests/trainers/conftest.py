@@ -45,7 +45,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.trainers.pictures import drawn
     from tests.trainers.words import remembered
     from trainers.output.display import Display
-    from trainers.run import train
+    from trainers.phases.run import train
 
     folder = tmp_path_factory.mktemp("runs") / "whole"
     with drawn(), remembered():
@@ -68,7 +68,7 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def adapter_run(small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a finished run that trained adapters and exported them; change nothing in it."""
     from trainers.output.display import Display
-    from trainers.run import train
+    from trainers.phases.run import train
 
     folder = tmp_path_factory.mktemp("adapters") / "run"
     changes = {

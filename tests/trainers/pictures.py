@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 
 from benchmarks.studies.runner.blank import BLANK
 from tests.trainers.words import remembered
-from trainers.multirun.process import Main, begin_process
 from trainers.output import curve, health_chart
+from trainers.phases.multirun.process import Main, begin_process
 
 DRAW, PANEL = Figure.savefig, curve.svg_axes
 

@@ -345,7 +345,7 @@ def test_an_unexpected_error_is_one_sentence_and_its_traceback_is_kept(
     def fail(config: object, *, quiet: bool) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("trainers.run.train", fail)
+    monkeypatch.setattr("trainers.phases.run.train", fail)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert main(toy_runs.arguments(tmp_path / "run")) == 70
     message = sentence(capsys)

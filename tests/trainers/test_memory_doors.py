@@ -68,7 +68,7 @@ def test_a_large_model_multiplies_in_bf16_where_the_processor_does(
     """By instructions and size, not by a clock; a run that goes on keeps what it began with."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able)
-    monkeypatch.setattr("trainers.model_files.precision.BF16_WEIGHTS", least)
+    monkeypatch.setattr("trainers.config.model_files.precision.BF16_WEIGHTS", least)
     flags = {"memory__precision": "auto", **QUICK}
     assert settings(**flags).precision == "fp32", "the policy from scratch"
     assert settings(model=chat_model, **flags).precision == precision

@@ -14,7 +14,7 @@ from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config
 from trainers.output.jsonl import read_jsonl
-from trainers.run import train
+from trainers.phases.run import train
 
 pytestmark = pytest.mark.slow
 

@@ -28,7 +28,7 @@ from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import forks
 from trainers.cli import launch_config, parse_config
 from trainers.config.schema import TrainConfig
-from trainers.multirun.cache import Keys, Run, RunCache
+from trainers.phases.multirun.cache import Keys, Run, RunCache
 
 ROOT = Path(__file__).parents[2]
 FLAKY_ID = "agentgym-test/Flaky-v0"

@@ -10,10 +10,10 @@ from pathlib import Path
 from agentgym.errors import AgentGymError
 from agentgym.registration import making
 from trainers.config.config_file import CONFIG_FILE, RESOLVED, read_settings
+from trainers.config.model_files.chat_templates import read_tokenizer
+from trainers.config.model_files.precision import chosen_precision
+from trainers.config.model_files.source import model_source
 from trainers.config.schema import TINY, TrainConfig
-from trainers.model_files.chat_templates import read_tokenizer
-from trainers.model_files.precision import chosen_precision
-from trainers.model_files.source import model_source
 from trainers.rollouts.chat import TurnTokenizer
 
 __all__ = ["choose_engine", "choose_precision", "count_weights", "thinks"]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from agentgym.errors import AgentGymError
 from agentgym.registration import making
-from trainers.model_files.chat_templates import read_tokenizer
-from trainers.model_files.source import model_source
+from trainers.config.model_files.chat_templates import read_tokenizer
+from trainers.config.model_files.source import model_source
 from trainers.rollouts.template import ChatTemplate
 
 __all__ = ["ChosenGrammar", "grammar_of_model"]

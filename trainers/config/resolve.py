@@ -35,6 +35,7 @@ from trainers.config.default_layers import (
 )
 from trainers.config.layers import DEFAULT, PRESET, Decisions, Layer
 from trainers.config.model_choices import choose_engine, choose_precision, count_weights, thinks
+from trainers.config.model_files.precision import check_memory_options
 from trainers.config.own_parts import file_hashes, find_preset, sources
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
@@ -52,7 +53,6 @@ from trainers.config.setting_checks import (
     check_template,
 )
 from trainers.methods.table import methods
-from trainers.model_files.precision import check_memory_options
 
 DELEGATING_TURN = 64
 """Minimum tokens per turn of a policy that delegates tasks in words; its episodes get twice the

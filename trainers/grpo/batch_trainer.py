@@ -41,7 +41,7 @@ from trainers.grpo.step_times import StepTimes
 from trainers.grpo.trl_arguments import check_arguments
 from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.scoring.tensors import changes_weights
+from trainers.rollouts.scoring.tensors import changes_weights
 
 __all__ = ["DROPPED", "IDLE", "BatchTrainer"]
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from trainers.scoring.tensors import trimmed
+from trainers.rollouts.scoring.tensors import trimmed
 
 __all__ = ["MINIBATCH", "divided", "minibatch_of_episodes", "minibatch_of_rows"]
 

@@ -25,8 +25,8 @@ from trainers.algorithms.loss import (
     importance_figures,
     importance_weights,
 )
-from trainers.scoring.forward import Scores
-from trainers.scoring.tensors import gather_tokens, scatter_tokens
+from trainers.rollouts.scoring.forward import Scores
+from trainers.rollouts.scoring.tensors import gather_tokens, scatter_tokens
 
 __all__ = [
     "averaged",

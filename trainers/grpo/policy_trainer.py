@@ -28,16 +28,16 @@ from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.engine_weights import EngineWeights
 from trainers.rollouts.engines.gap_probe import PROBE_TOKENS, probe_gap
 from trainers.rollouts.rollout_runner import RolloutRunner
-from trainers.rollouts.trajectory import Row, Trajectory
-from trainers.scoring.drift import kl_behaviour
-from trainers.scoring.forward import TokenForward
-from trainers.scoring.micro_batches import (
+from trainers.rollouts.scoring.drift import kl_behaviour
+from trainers.rollouts.scoring.forward import TokenForward
+from trainers.rollouts.scoring.micro_batches import (
     MicroBatch,
     accumulating,
     micro_batches,
     packed_micro_batches,
 )
-from trainers.scoring.tensors import row_tensors, sampled_mask, trimmed
+from trainers.rollouts.scoring.tensors import row_tensors, sampled_mask, trimmed
+from trainers.rollouts.trajectory import Row, Trajectory
 
 __all__ = ["KL_BEHAVIOUR", "LOST_TOKENS", "PolicyTrainer"]
 

@@ -44,11 +44,11 @@ from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.engine_weights import EnginePart, EngineWeights
 from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.scoring.forward import Scores, StateListener, TokenForward
+from trainers.rollouts.scoring.step_tokens import StepTokens
 from trainers.rollouts.step_plan import StepPlan
 from trainers.rollouts.task_feed import TaskSource
 from trainers.rollouts.trajectory import Trajectory
-from trainers.scoring.forward import Scores, StateListener, TokenForward
-from trainers.scoring.step_tokens import StepTokens
 
 __all__ = [
     "ChosenRows",

@@ -78,13 +78,13 @@ from trainers.rollouts.engines.hf_copy import HFCopyEngine
 from trainers.rollouts.episode_figures import episode_figures
 from trainers.rollouts.rollout_event import RolloutEvent, tell_schedule
 from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.scoring.forward import TokenForward, adapters_in_fp32, turn_off_dropout
+from trainers.rollouts.scoring.step_tokens import StepTokens
+from trainers.rollouts.scoring.tensors import row_tensors, sampled_mask
 from trainers.rollouts.slot_envs import Envs
 from trainers.rollouts.step_plan import StepPlan, plan_step
 from trainers.rollouts.task_feed import LearningTaskSource, TaskSource
 from trainers.rollouts.trajectory import Trajectory, to_rows
-from trainers.scoring.forward import TokenForward, adapters_in_fp32, turn_off_dropout
-from trainers.scoring.step_tokens import StepTokens
-from trainers.scoring.tensors import row_tensors, sampled_mask
 
 __all__ = ["MultiTurnTrainer"]
 

@@ -14,7 +14,7 @@ from accelerate import Accelerator
 from torch import nn
 
 from trainers.grpo.step_part import StepPart
-from trainers.scoring.tensors import changes_weights
+from trainers.rollouts.scoring.tensors import changes_weights
 
 __all__ = ["OwnWeights"]
 

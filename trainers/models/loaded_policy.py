@@ -13,12 +13,16 @@ from agentgym.conversation import Prompt
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.support.text_lines import error_line
 from trainers import processes
+from trainers.config.model_files.chat_templates import read_tokenizer
+from trainers.config.model_files.precision import (
+    keep_differentiable,
+    quantization_config,
+    weights_dtype,
+)
+from trainers.config.model_files.source import MODEL_NAMES, model_source
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY, TrainConfig
 from trainers.config.sections import ALL_LINEAR
-from trainers.model_files.chat_templates import read_tokenizer
-from trainers.model_files.precision import keep_differentiable, quantization_config, weights_dtype
-from trainers.model_files.source import MODEL_NAMES, model_source
 from trainers.models.model_parts import (
     check_adapters,
     check_end,

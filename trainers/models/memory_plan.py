@@ -394,7 +394,7 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> 
     """Return how a run trains its model, without an engine."""
     import torch
 
-    from trainers.scoring.forward import CPU_TILE, MIB
+    from trainers.rollouts.scoring.forward import CPU_TILE, MIB
 
     settings, memory = run.config, run.config.memory
     episodes = -(-settings.rl.episodes // processes.world())

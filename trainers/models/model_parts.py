@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.support.program_name import program_name
 from agentgym.support.text_lines import error_line
-from trainers.model_files.adapter_folder import base_of, has_adapters
+from trainers.config.model_files.adapter_folder import base_of, has_adapters
 
 if TYPE_CHECKING:
     from peft import PeftConfig

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.model_files.adapter_folder import base_of, has_adapters
-from trainers.model_files.weights_size import check_room, stored_bytes
+from trainers.config.model_files.adapter_folder import base_of, has_adapters
+from trainers.config.model_files.weights_size import check_room, stored_bytes
 
 if TYPE_CHECKING:
     from peft import PeftModel

@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 from agentgym.errors import ConfigurationError
+from trainers.rollouts.scoring.packed_rows import computes_packed_rows, longest_row, pack
+from trainers.rollouts.scoring.tensors import IGNORED, changes_weights, row_inputs
 from trainers.rollouts.trajectory import Row
-from trainers.scoring.packed_rows import computes_packed_rows, longest_row, pack
-from trainers.scoring.tensors import IGNORED, changes_weights, row_inputs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -40,16 +40,16 @@ from trainers.models.sft import (
     check_demonstrations,
 )
 from trainers.rollouts.engines.policy_weights import base_model
-from trainers.rollouts.trajectory import Row
-from trainers.scoring.forward import head_of_chosen_tokens
-from trainers.scoring.packed_rows import (
+from trainers.rollouts.scoring.forward import head_of_chosen_tokens
+from trainers.rollouts.scoring.packed_rows import (
     PackedRows,
     computes_packed_rows,
     gathered_states,
     longest_row,
     pack,
 )
-from trainers.scoring.tensors import IGNORED, changes_weights, row_inputs
+from trainers.rollouts.scoring.tensors import IGNORED, changes_weights, row_inputs
+from trainers.rollouts.trajectory import Row
 
 __all__ = ["PretrainedSft"]
 
@@ -150,7 +150,7 @@ class PretrainedSft:
         settings: How to train; the loss on observation tokens is left out.
         output: Folder of the run's checkpoints; only :meth:`save` writes there.
         adapters: PEFT's configuration of adapters that are trained instead of all weights.
-        precision: From ``trainers.model_files.precision.precision_arguments``.
+        precision: From ``trainers.config.model_files.precision.precision_arguments``.
         micro_tokens: Maximum tokens of a forward and backward pass, as if all rows were as long as
             the longest; None: ``settings.micro_batch`` rows.
         shared_prefixes: Compute prefixes that rows of a pass share once, if the model allows it.

@@ -13,9 +13,9 @@ from agentgym.conversation import BARE, Layout
 from agentgym.support.caching import write_atomically
 from trainers.config.config_file import FREE, RESOLVED, read_settings
 from trainers.config.describe import horizon_in_words
+from trainers.config.model_files.adapter_folder import has_adapters
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.model_files.adapter_folder import has_adapters
 from trainers.output.page_templates import render
 from trainers.output.roles import TRAINED
 from trainers.output.run_folder import RunFolder

@@ -1,4 +1,4 @@
-"""The phases of a run: warm start, reinforcement learning, comparison.
+"""A run, its phases (warm start, reinforcement learning, comparison), and several runs.
 
 To add one of these, touch these files:
 

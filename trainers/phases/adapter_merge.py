@@ -7,9 +7,9 @@ from pathlib import Path
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import publish
+from trainers.config.model_files.adapter_folder import base_of
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.model_files.adapter_folder import base_of
 from trainers.models.loaded_policy import loading
 from trainers.output.run_folder import COMPLETE
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from agentgym.support.program_name import program_name
 from agentgym.support.text_lines import error_line
+from trainers.config.model_files.adapter_folder import has_adapters
 from trainers.config.resolve import ResolvedRun
-from trainers.model_files.adapter_folder import has_adapters
 from trainers.output.card import chosen_folder, write_card
 from trainers.output.display import Display
 from trainers.output.hub import push

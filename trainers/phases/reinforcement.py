@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.errors import DataError
 from trainers import processes
 from trainers.algorithms.schedule import PerFamily, Schedule
+from trainers.config.model_files.precision import precision_arguments
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_env import ResolvedEnv
@@ -19,7 +20,6 @@ from trainers.grpo.step_part import part_makers
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.methods.table import lag_of
-from trainers.model_files.precision import precision_arguments
 from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.output.display import Display
 from trainers.output.episode_log import EpisodeLog

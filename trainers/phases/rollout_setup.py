@@ -18,11 +18,11 @@ from agentgym.episodes import RecordFacts
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers import processes
+from trainers.config.model_files.precision import weights_dtype
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_env import ResolvedEnv
 from trainers.config.schema import TINY
 from trainers.methods.episode_loop import loop_of
-from trainers.model_files.precision import weights_dtype
 from trainers.models.loaded_policy import LoadedPolicy, adapters, read_model_config, token_budget
 from trainers.models.memory_plan import MemoryPlan, plan_memory
 from trainers.rollouts.engines import acting_engine, engine_maker

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trainers import processes
+from trainers.config.model_files.precision import precision_arguments
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.model_files.precision import precision_arguments
 from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.models.sft import Sft, SftSettings
 from trainers.output.run_folder import COMPLETE, RunFolder

@@ -10,7 +10,7 @@ import gymnasium
 from agentgym.conversation import BARE, Prompt
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
-from trainers.model_files.source import model_folder, problem_of
+from trainers.config.model_files.source import model_folder, problem_of
 from trainers.policies.players import PlaySettings, check_counts, check_packages, load_player, maker
 
 __all__ = ["LocalModels"]

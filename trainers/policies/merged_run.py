@@ -21,8 +21,8 @@ from agentgym.support.flag_marks import Append, Positional
 from agentgym.support.folder_lock import holds_other_files
 from trainers.config.config_file import CONFIG_FILE, RESOLVED, read_settings
 from trainers.config.file_trust import check_settings
+from trainers.config.model_files.adapter_folder import base_of, has_adapters
 from trainers.config.schema import TINY
-from trainers.model_files.adapter_folder import base_of, has_adapters
 from trainers.models.loaded_policy import loading
 from trainers.models.merging import Merge, MergeMethod
 from trainers.output.run_checkpoints import FINISHED

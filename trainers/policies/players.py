@@ -86,7 +86,7 @@ def load_player(
     Raises:
         ConfigurationError: It cannot be loaded, has no chat template, or a value is out of range.
     """
-    from trainers.model_files.chat_templates import read_tokenizer
+    from trainers.config.model_files.chat_templates import read_tokenizer
     from trainers.models.loaded_policy import budget_within, loading, stop_ids
     from trainers.models.model_parts import check_end, check_ids
     from trainers.models.threads import thread_count
@@ -215,8 +215,8 @@ def check_packages() -> None:
 
 def _model(folder: Path, settings: PlaySettings) -> PreTrainedModel | PeftModel:
     """Load the weights; adapters with the base on which they were trained."""
-    from trainers.model_files.adapter_folder import has_adapters
-    from trainers.model_files.precision import quantization_config, weights_dtype
+    from trainers.config.model_files.adapter_folder import has_adapters
+    from trainers.config.model_files.precision import quantization_config, weights_dtype
     from trainers.models.saved_weights import load_weights
     from trainers.models.torch_setup import device
 

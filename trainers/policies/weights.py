@@ -6,7 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from trainers.model_files.adapter_folder import base_of, has_adapters
+from trainers.config.model_files.adapter_folder import base_of, has_adapters
 
 __all__ = ["weights_sha256"]
 

@@ -21,7 +21,7 @@ from trainers.config.config_file import FREE
 from trainers.config.resolve import resolve
 from trainers.config.schema import TINY
 from trainers.methods.table import methods
-from trainers.multirun.cache import Keys, Run
+from trainers.phases.multirun.cache import Keys, Run
 
 LENGTH = 16
 """Hexadecimal digits of a key."""

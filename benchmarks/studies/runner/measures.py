@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from trainers.multirun.played import PlayedRun, oracle_turns, tokens_read
 from trainers.output.seed_summary import spread
+from trainers.phases.multirun.played import PlayedRun, oracle_turns, tokens_read
 
 Curve = dict[str, list[float]]
 """Columns of equal length."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agentgym.errors import ConfigurationError
 from benchmarks.studies.runner.keys import runs_of
 from benchmarks.studies.runner.study import Arm, Study
-from trainers.multirun.cache import Run, RunCache
+from trainers.phases.multirun.cache import Run, RunCache
 
 
 def planned(study: Study, arms: Sequence[Arm], seeds: Sequence[int], cache: RunCache) -> list[Run]:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from agentgym.cli import main as agentgym
 from agentgym.support.caching import SCRATCH
 from agentgym.support.text_lines import last_line
-from trainers.multirun.cache import Run, RunCache
-from trainers.multirun.playing import FailedRun
-from trainers.multirun.process import begin_process
+from trainers.phases.multirun.cache import Run, RunCache
+from trainers.phases.multirun.playing import FailedRun
+from trainers.phases.multirun.process import begin_process
 
 RECORDED = "recorded"
 """Folder of the episodes, in that of the run."""

@@ -11,8 +11,8 @@ from agentgym.support.redaction import for_others
 from benchmarks.provenance import COMMIT, to_json
 from benchmarks.studies.runner.stored import check_replaceable, ids_in, result_path
 from benchmarks.studies.runner.study import Study
-from trainers.multirun.cache import Run, RunCache
-from trainers.multirun.playing import FailedRun
+from trainers.phases.multirun.cache import Run, RunCache
+from trainers.phases.multirun.playing import FailedRun
 
 
 def collect(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import ConfigurationError
-from trainers.multirun.cache import Run
+from trainers.phases.multirun.cache import Run
 
 NAMED = 3
 """Most runs that an error names."""

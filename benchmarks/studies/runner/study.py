@@ -13,7 +13,7 @@ from typing import Any
 import benchmarks.studies
 from agentgym.core.options import import_named
 from agentgym.errors import ConfigurationError
-from trainers.multirun.played import PlayedRun
+from trainers.phases.multirun.played import PlayedRun
 
 BEFORE = "{before}"
 """What stands in the settings of an arm for the folder of the run that comes before."""

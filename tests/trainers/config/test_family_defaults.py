@@ -9,7 +9,7 @@ import pytest
 from agentgym.errors import ConfigurationError
 from agentgym.registration import family
 from tests.toy import TOY_ID
-from tests.trainers.model_files.tiny_gguf import write_gguf
+from tests.trainers.config.model_files.tiny_gguf import write_gguf
 from trainers.cli import parse_config
 from trainers.config import model_choices
 from trainers.config.command import read_flags

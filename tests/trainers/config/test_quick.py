@@ -12,8 +12,8 @@ from tests.toy import TOY_ID
 from trainers.cli import main, parse_config
 from trainers.config.family_defaults import FAMILY_DEFAULTS
 from trainers.config.resolve import default_out, resolve
-from trainers.multirun.seed_flags import SeedFlags
-from trainers.multirun.seeds import describe_seeds
+from trainers.phases.multirun.seed_flags import SeedFlags
+from trainers.phases.multirun.seeds import describe_seeds
 
 
 def test_it_takes_the_sizes_of_the_family_and_flags_win() -> None:

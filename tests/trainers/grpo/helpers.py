@@ -27,9 +27,9 @@ from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.models.sft import Sft, SftSettings
 from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.scoring.forward import TokenForward
+from trainers.rollouts.scoring.micro_batches import micro_batches
 from trainers.rollouts.trajectory import to_rows
-from trainers.scoring.forward import TokenForward
-from trainers.scoring.micro_batches import micro_batches
 
 DAPO = replace(get_preset("grpo-tcr"), name="dapo", loss=Loss(), sampler="uniform", reward_hooks=())
 """What this trainer carries out of DAPO: a clip, a filter and a punishment of length."""

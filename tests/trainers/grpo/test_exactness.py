@@ -15,7 +15,7 @@ from tests.trainers.grpo.helpers import log, make_trainer, weights
 from trainers.rollouts.engines.base import Sampling, generate
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.parity import ParityError
-from trainers.scoring.tensors import sampled_mask
+from trainers.rollouts.scoring.tensors import sampled_mask
 
 INPUTS = [{"prompt": ""}] * 16
 

@@ -23,7 +23,7 @@ from trainers.grpo.policy_trainer import LOST_TOKENS
 from trainers.grpo.step_part import StepRows
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.methods.own_weights import OwnWeights
-from trainers.scoring.forward import Scores, TokenForward
+from trainers.rollouts.scoring.forward import Scores, TokenForward
 
 DECAYED = {"weight_decay": 0.1, "lr": 1e-2, "steps": 4}
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from trainers.grpo.minibatches import MINIBATCH, divided, minibatch_of_episodes, minibatch_of_rows
+from trainers.rollouts.scoring.tensors import row_tensors, sampled_mask
 from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
-from trainers.scoring.tensors import row_tensors, sampled_mask
 
 
 @pytest.mark.parametrize(("parts", "world"), [(1, 3), (2, 2), (3, 4), (4, 3)])

@@ -15,7 +15,7 @@ from tests.trainers.grpo.test_objective import WINDOWED, Mixed, Rough
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.trainer import MultiTurnTrainer
-from trainers.scoring.tensors import sampled_mask
+from trainers.rollouts.scoring.tensors import sampled_mask
 
 INPUTS = [{"prompt": ""}] * 16
 

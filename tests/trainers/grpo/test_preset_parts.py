@@ -34,8 +34,8 @@ from trainers.methods.critic.critic import CriticSettings, make_critic
 from trainers.methods.forks.branching import Branching, EveryTurn
 from trainers.methods.forks.forked_episodes import ForkedEpisodes
 from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.scoring.tensors import row_tensors, sampled_mask, scatter_tokens
 from trainers.rollouts.trajectory import Trajectory, to_rows
-from trainers.scoring.tensors import row_tensors, sampled_mask, scatter_tokens
 
 BUDGET = TokenBudget(turn_tokens=4, episode_tokens=42, context=160)
 GROUPS, TURNS = 5, 4

@@ -14,7 +14,7 @@ from tests.trainers.algorithms.loss_reference import pg_coef
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.objective import kl_divergence, ratios, token_figures, token_losses
-from trainers.scoring.forward import Scores
+from trainers.rollouts.scoring.forward import Scores
 
 RATIOS = [0.5, 1.0, 2.0, 4.0]
 """Of the first row with advantages 1, of the second with -1."""

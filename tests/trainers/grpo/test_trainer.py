@@ -31,7 +31,7 @@ from trainers.grpo.checkpoint import STATE_FILE
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.scoring.tensors import sampled_mask
+from trainers.rollouts.scoring.tensors import sampled_mask
 
 
 def differs(before, model):

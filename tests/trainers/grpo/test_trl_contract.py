@@ -12,8 +12,8 @@ from trl.trainer import utils
 from tests.trainers.grpo.helpers import make_trainer
 from trainers.grpo.minibatches import MINIBATCH
 from trainers.grpo.trl_arguments import REFUSED, check_arguments
+from trainers.rollouts.scoring.shared_attention import ARGUMENT
 from trainers.rollouts.trajectory import to_rows
-from trainers.scoring.shared_attention import ARGUMENT
 
 KEYS = {
     "prompt_ids",

@@ -21,9 +21,9 @@ from trainers.algorithms.schedule import Stages
 from trainers.cli import parse_config
 from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.output.display import Display
+from trainers.phases.run import train
 from trainers.rollouts.budget import TokenBudget
-from trainers.run import train
-from trainers.scoring.tensors import sampled_mask
+from trainers.rollouts.scoring.tensors import sampled_mask
 
 SEVERAL = {"minibatches": 2, "iterations": 2, "lr": 3e-3, "steps": 2}
 

@@ -97,7 +97,7 @@ def test_the_estimate_is_near_the_peaks_that_were_measured(smollm2, monkeypatch)
 
     They were measured when a CPU had tiles of 256 MiB.
     """
-    monkeypatch.setattr("trainers.scoring.forward.CPU_TILE", 256 * 2**20)
+    monkeypatch.setattr("trainers.rollouts.scoring.forward.CPU_TILE", 256 * 2**20)
     monkeypatch.setattr("trainers.models.memory_plan.SHARING", ())
     monkeypatch.setattr("trainers.models.memory_plan._process_bytes", lambda: int(0.7 * GIB))
     machine = Device("this machine", 24 * GIB, gpu=False)

@@ -25,7 +25,7 @@ from transformers import (
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy, toy_runs
 from trainers.cli import main
-from trainers.model_files.adapter_folder import base_of
+from trainers.config.model_files.adapter_folder import base_of
 from trainers.models.model_parts import check_history
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.hf import HFEngine

@@ -15,7 +15,7 @@ from tests.trainers.grpo.test_trainer import Picky
 from trainers.config.resolve import resolve
 from trainers.models.loaded_policy import adapters, load_policy
 from trainers.models.tiny import build_model
-from trainers.scoring.forward import turn_off_dropout
+from trainers.rollouts.scoring.forward import turn_off_dropout
 
 
 @pytest.fixture(scope="module")

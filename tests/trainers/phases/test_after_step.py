@@ -13,7 +13,7 @@ from trainers.phases.best import BestPolicy
 from trainers.phases.monitoring.health_watch import HealthWatch
 from trainers.phases.monitoring.run_logger import RunLogger
 from trainers.phases.periodic_validation import PeriodicValidation
-from trainers.run import train
+from trainers.phases.run import train
 
 PARTS = {
     "validate": (PeriodicValidation, "validate"),

@@ -21,9 +21,9 @@ from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder
 from trainers.phases.equal_compute import GENERATION, computed, imitation_steps, spaced
 from trainers.phases.learning_clock import LearningClock
+from trainers.phases.run import train
 from trainers.policies.runs import Runs
 from trainers.rollouts.trajectory import Row
-from trainers.run import train
 
 SHORT = {
     "env": toy_runs.TAUGHT_ID, "env-kwargs": "expert=wavering", "steps": 2, "horizon_every": 1,

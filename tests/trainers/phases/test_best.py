@@ -14,7 +14,7 @@ from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.phases.best import BestPolicy, Validated
-from trainers.run import train
+from trainers.phases.run import train
 
 
 @pytest.fixture

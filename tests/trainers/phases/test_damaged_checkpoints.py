@@ -16,7 +16,7 @@ from trainers.cli import main
 from trainers.output.display import Display
 from trainers.output.run_checkpoints import FINISHED
 from trainers.output.whole_checkpoint import SIZES, damage, newest_whole
-from trainers.run import train
+from trainers.phases.run import train
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ from tests.trainers import toy_runs
 from tests.trainers.hub_standin import TOKEN, Hub, running
 from trainers.cli import main
 from trainers.config.config_file import read_settings
-from trainers.model_files.adapter_folder import base_of
+from trainers.config.model_files.adapter_folder import base_of
 from trainers.output.run_folder import RunFolder
 from trainers.phases.adapter_merge import merge_adapters
 
@@ -244,8 +244,8 @@ def test_a_run_without_a_token_is_told_so_at_its_beginning(tmp_path, monkeypatch
         raise Stop
 
     monkeypatch.setenv("HF_HOME", str(tmp_path))
-    monkeypatch.setattr("trainers.run.has_token", lambda: False)
-    monkeypatch.setattr("trainers.run.PolicyComparison", end)
+    monkeypatch.setattr("trainers.phases.run.has_token", lambda: False)
+    monkeypatch.setattr("trainers.phases.run.PolicyComparison", end)
     with pytest.raises(Stop):
         main(toy_runs.arguments(tmp_path / "run", "--push-to-hub", REPOSITORY))
     assert "set HF_TOKEN" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from tests.trainers import toy_runs
 from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder
-from trainers.run import train
+from trainers.phases.run import train
 
 pytestmark = pytest.mark.slow
 
@@ -114,8 +114,8 @@ MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
         {},
     ),
     "after the last evaluation": (LOG, {"arm": "trained"}),
-    "before the curve": ("trainers.run._Run._summarise", {}),
-    "before the summary": ("trainers.run.write_report", {}),
+    "before the curve": ("trainers.phases.run._Run._summarise", {}),
+    "before the summary": ("trainers.phases.run.write_report", {}),
 }
 """Moments of a run, in order: the function after which it ends, and which of its calls."""
 

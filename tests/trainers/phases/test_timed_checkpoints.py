@@ -13,9 +13,9 @@ from trainers.config.config_file import compare, stored_settings
 from trainers.output.display import Display
 from trainers.phases import save_clock
 from trainers.phases.monitoring.health import Alarm
+from trainers.phases.run import train
 from trainers.phases.save_clock import SaveClock
 from trainers.phases.timed_checkpoints import TimedCheckpoints
-from trainers.run import train
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from agentgym.registration.making import resolve
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers.toy_runs import SETTINGS
+from trainers.config.model_files.adapter_folder import base_of, has_adapters
 from trainers.config.resolved_env import TEST
-from trainers.model_files.adapter_folder import base_of, has_adapters
 from trainers.output.roles import field_of
 from trainers.policies.weights import weights_sha256
 

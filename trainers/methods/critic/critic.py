@@ -41,8 +41,8 @@ from trainers.methods.critic.settings import CriticConfig
 from trainers.methods.method import section_of
 from trainers.methods.own_weights import OwnWeights
 from trainers.rollouts.engines.policy_weights import base_model
-from trainers.scoring.forward import Scores
-from trainers.scoring.tensors import left_aligned, sampled_mask, trimmed
+from trainers.rollouts.scoring.forward import Scores
+from trainers.rollouts.scoring.tensors import left_aligned, sampled_mask, trimmed
 
 if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun

@@ -19,8 +19,8 @@ from trainers.methods.distill.vocabulary import refuse_vocabulary
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure
 from trainers.rollouts.engines.vllm_client import VLLMServer
+from trainers.rollouts.scoring.tensors import sampled_mask
 from trainers.rollouts.trajectory import Trajectory
-from trainers.scoring.tensors import sampled_mask
 
 __all__ = ["PROBE", "ServedTeacher"]
 

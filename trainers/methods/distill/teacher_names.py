@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.text_lines import error_line
+from trainers.config.model_files.adapter_folder import base_of, has_adapters
+from trainers.config.model_files.source import MODEL_NAMES, model_folder, problem_of
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.methods.distill.settings import CURRENT, START, DistillConfig, distillation_of
 from trainers.methods.distill.vocabulary import check_vocabulary
 from trainers.methods.method import section_of
-from trainers.model_files.adapter_folder import base_of, has_adapters
-from trainers.model_files.source import MODEL_NAMES, model_folder, problem_of
 from trainers.output.run_checkpoints import chosen_checkpoint, has_weights, run_of
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from trl.trainer.utils import add_fused_lm_head
 
 from agentgym.errors import ConfigurationError, NotSupported
+from trainers.config.model_files.precision import weights_dtype
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.step_part import MakeStepPart, StepContext
 from trainers.methods.distill.privileged import PlanReader
@@ -22,12 +23,11 @@ from trainers.methods.distill.teacher_names import load_tokenizer, teacher_folde
 from trainers.methods.distill.vocabulary import check_vocabulary
 from trainers.methods.expert_plans import ExpertPlans
 from trainers.methods.method import section_of
-from trainers.model_files.precision import weights_dtype
 from trainers.models.loaded_policy import LoadedPolicy
 from trainers.models.saved_weights import load_weights
 from trainers.models.torch_setup import device
+from trainers.rollouts.scoring.forward import TokenForward
 from trainers.rollouts.trajectory import Trajectory
-from trainers.scoring.forward import TokenForward
 
 __all__ = ["CurrentTeacher", "ModelTeacher", "PrivilegedTeacher", "StartTeacher", "teacher_part"]
 

@@ -38,9 +38,9 @@ from trainers.methods.reward_model.pairs import (
     ranked_right,
 )
 from trainers.methods.reward_model.settings import RewardModelConfig
+from trainers.rollouts.scoring.step_tokens import StepTokens
+from trainers.rollouts.scoring.tensors import sampled_mask, trimmed
 from trainers.rollouts.trajectory import to_batch
-from trainers.scoring.step_tokens import StepTokens
-from trainers.scoring.tensors import sampled_mask, trimmed
 
 if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun

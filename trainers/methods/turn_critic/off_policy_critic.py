@@ -37,9 +37,9 @@ from trainers.methods.turn_critic.turn_replay import (
     tells_of_the_policy,
 )
 from trainers.rollouts.engines.policy_weights import base_model
+from trainers.rollouts.scoring.micro_batches import divided
 from trainers.rollouts.trajectory import Trajectory
 from trainers.rollouts.turn_seeds import turn_seed
-from trainers.scoring.micro_batches import divided
 
 __all__ = ["REPLAY_FILE", "DoubleHeads", "OffPolicyCritic"]
 

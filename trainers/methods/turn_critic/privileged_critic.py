@@ -33,10 +33,10 @@ from trainers.methods.turn_critic.credit import TurnPreference
 from trainers.methods.turn_critic.turn_critic import Act, TurnCritic, TurnCriticSettings, imagined
 from trainers.methods.turn_critic.turn_replay import PlayedEpisode, tells_of_the_policy
 from trainers.rollouts.engines.base import Completion
+from trainers.rollouts.scoring.micro_batches import micro_batches
+from trainers.rollouts.scoring.tensors import row_tensors, sampled_mask, scatter_tokens, trimmed
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 from trainers.rollouts.turn_seeds import turn_seed
-from trainers.scoring.micro_batches import micro_batches
-from trainers.scoring.tensors import row_tensors, sampled_mask, scatter_tokens, trimmed
 
 __all__ = ["PLAN", "PLAN_TOKENS", "PrivilegedCritic"]
 

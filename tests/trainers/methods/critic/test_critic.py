@@ -27,8 +27,8 @@ from trainers.grpo.objective import value_errors
 from trainers.methods.critic.critic import CRITIC_FILE, Critic, CriticSettings, make_critic
 from trainers.methods.critic.gae import GAE, BiLevelGAE, TurnGAE, value_targets
 from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.scoring.forward import TokenForward
 from trainers.rollouts.trajectory import to_rows
-from trainers.scoring.forward import TokenForward
 
 PPO = get_preset("ppo")
 UPDATES = {"minibatches": 2, "iterations": 2, "lr": 3e-3, "steps": 2}

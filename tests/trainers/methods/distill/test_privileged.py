@@ -9,8 +9,8 @@ from tests.trainers import tiny_policy
 from tests.trainers.rollouts.shipped_templates import SHIPPED, tokenizer
 from trainers.methods.distill.privileged import PLAN_TOKENS, PlanReader
 from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.scoring.tensors import row_tensors
 from trainers.rollouts.trajectory import Row, Trajectory
-from trainers.scoring.tensors import row_tensors
 
 CPU = torch.device("cpu")
 

@@ -36,8 +36,8 @@ from trainers.methods.turn_critic.privileged_critic import (
 )
 from trainers.methods.turn_critic.turn_critic import TurnCriticSettings, imagined
 from trainers.rollouts.engines.base import Completion
+from trainers.rollouts.scoring.tensors import row_tensors, sampled_mask, scatter_tokens
 from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
-from trainers.scoring.tensors import row_tensors, sampled_mask, scatter_tokens
 
 SWEET = get_preset("sweet")
 

@@ -111,7 +111,7 @@ def test_an_alarm_stops_the_training_and_resume_does_not_start_it_again(tmp_path
 
     flags = ["--health.on-alarm", "stop"]
     with monkeypatch.context() as patch:
-        patch.setattr("trainers.run._Run._summarise", die)
+        patch.setattr("trainers.phases.run._Run._summarise", die)
         with pytest.raises(Killed):
             trained(out, *flags, **COLLAPSE)
     assert [record["step"] for record in toy_runs.by_phase(out)["rl"]] == [1]

@@ -7,7 +7,7 @@ from transformers import AutoTokenizer
 
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
-from trainers.model_files.chat_templates import CHATML, read_tokenizer, template_names
+from trainers.config.model_files.chat_templates import CHATML, read_tokenizer, template_names
 from trainers.models.tiny import CHAT_TEMPLATE
 from trainers.rollouts.chat import TurnTokenizer
 

@@ -1,11 +1,11 @@
-"""Import what every run needs, once, before processes fork; see ``trainers.multirun.process``."""
+"""Import what every run needs, once, before processes fork; see ``process.py``."""
 
 import gc
 import importlib
 import logging
 
 MODULES = (
-    "trainers.run", "trainers.phases.baselines", "trainers.phases.reinforcement",
+    "trainers.phases.run", "trainers.phases.baselines", "trainers.phases.reinforcement",
     "trainers.phases.warm_start",
 )  # fmt: skip
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import cache_folder, publish
 from agentgym.support.text_lines import error_line, last_line
-from trainers.model_files.gguf import convert_gguf, find_gguf
+from trainers.config.model_files.gguf import convert_gguf, find_gguf
 
 WEIGHTS = ("config.json", "adapter_config.json")
 """A model's folder has one of these files."""

@@ -27,14 +27,14 @@ from trainers.config.config_file import CONFIG_FILE
 from trainers.config.resolve import ResolvedRun, default_out, resolve
 from trainers.models.memory_plan import Device, check_memory, plan_memory
 from trainers.models.threads import thread_limit
-from trainers.multirun.cache import DONE, OPEN, Keys, Parse, Run, RunCache
-from trainers.multirun.playing import FailedRun, play
-from trainers.multirun.process import Main, begin_process
-from trainers.multirun.seed_flags import SEEDS_FILE, SeedFlags
 from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder
 from trainers.output.seed_report import seeds_table, write_seeds
 from trainers.output.seed_summary import seeds_sentences
+from trainers.phases.multirun.cache import DONE, OPEN, Keys, Parse, Run, RunCache
+from trainers.phases.multirun.playing import FailedRun, play
+from trainers.phases.multirun.process import Main, begin_process
+from trainers.phases.multirun.seed_flags import SEEDS_FILE, SeedFlags
 from trainers.phases.policy_comparison import REFERENCES, PolicyComparison
 from trainers.phases.start_checks import checked_run
 

@@ -20,13 +20,13 @@ from agentgym import compare_trainings
 from agentgym.support.folder_lock import LOCK
 from tests.benchmarks.toy_study import FLAGS
 from tests.trainers import forks, toy_runs
-from tests.trainers.multirun import forking
+from tests.trainers.phases.multirun import forking
 from tests.trainers.pictures import begin_blank
 from tests.trainers.test_cli import sentence
 from trainers.cli import main, parse_config
 from trainers.models.memory_plan import Device
-from trainers.multirun.seed_flags import SEEDS_FILE, SeedFlags
-from trainers.multirun.seeds import seeds_sentences, train_over_seeds
+from trainers.phases.multirun.seed_flags import SEEDS_FILE, SeedFlags
+from trainers.phases.multirun.seeds import seeds_sentences, train_over_seeds
 
 RUN = (*FLAGS.split(), "--horizon", "3")
 UNEQUAL = ("wall_s", "cpu_s", "commit", "estimated_gib", "peak_gib")
@@ -51,7 +51,7 @@ def result(folder: Path) -> dict[str, Any]:
 def blank() -> Iterator[None]:
     """Leave the pictures of the seeds blank."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("trainers.multirun.seeds.begin_process", begin_blank)
+        patch.setattr("trainers.phases.multirun.seeds.begin_process", begin_blank)
         yield
 
 
@@ -168,7 +168,7 @@ def test_finished_seeds_are_not_played_again(seeds_folder: Path, monkeypatch: An
         raise AssertionError("a run was played")
 
     old_text = result(seeds_folder)
-    monkeypatch.setattr("trainers.multirun.seeds.begin_process", refuse)
+    monkeypatch.setattr("trainers.phases.multirun.seeds.begin_process", refuse)
     assert main(["--resume", "--out", str(seeds_folder)]) == 0  # it knows its seeds
     assert result(seeds_folder) == old_text
 
@@ -265,8 +265,8 @@ def test_runs_side_by_side_share_the_cores(tmp_path: Path, monkeypatch: pytest.M
         threads.append(options["threads"])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trainers.multirun.seeds.begin_process", begin)
-    monkeypatch.setattr("trainers.multirun.seeds.thread_limit", lambda: 7)
+    monkeypatch.setattr("trainers.phases.multirun.seeds.begin_process", begin)
+    monkeypatch.setattr("trainers.phases.multirun.seeds.thread_limit", lambda: 7)
     flags = SeedFlags.read(over([0, 1], tmp_path / "seeds", "--jobs", "2"))
     assert flags is not None
     with pytest.raises(KeyboardInterrupt):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainers.scoring.prefix_tree import KEY_SHARE, divided_rows, prefix_tree
+from trainers.rollouts.scoring.prefix_tree import KEY_SHARE, divided_rows, prefix_tree
 
 ROWS = st.lists(st.lists(st.integers(0, 2), max_size=9), max_size=12)
 """Few ids, so that rows share prefixes of every length, and some are prefixes of others."""

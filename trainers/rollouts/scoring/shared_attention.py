@@ -1,9 +1,9 @@
 """Attention over a tree of prefixes: each row's own queries against all of its keys.
 
 A model computes everything but attention token by token, so the tokens of a tree
-(:mod:`~trainers.scoring.prefix_tree`) can be its only input row. In attention a row needs the keys
-and values of its shared prefix as well: they are copied into rows of keys, the queries of the
-tokens that belong to the row attend to them, and the results are gathered back into the tree. A
+(:mod:`~trainers.rollouts.scoring.prefix_tree`) can be its only input row. In attention a row needs
+the keys and values of its shared prefix as well: they are copied into rows of keys, the queries of
+the tokens that belong to the row attend to them, and the results are gathered back into the tree. A
 mask of the whole tree would instead cost the square of its size.
 
 Transformers calls the attention of a model by name, and hands it the keyword arguments of the
@@ -23,7 +23,7 @@ from torch import Tensor
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from trainers.scoring.prefix_tree import IntArray, PrefixTree
+from trainers.rollouts.scoring.prefix_tree import IntArray, PrefixTree
 
 __all__ = ["ARGUMENT", "SharedAttention", "install"]
 

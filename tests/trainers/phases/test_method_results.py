@@ -11,8 +11,8 @@ from tests.trainers import toy_runs
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.methods.method import Method, MethodResult
 from trainers.methods.table import methods
-from trainers.output import method_results
-from trainers.output.method_results import result_of_methods
+from trainers.phases import method_results
+from trainers.phases.method_results import result_of_methods
 
 JUDGED = {
     "judge_asked": 5.0, "judge_missing": 1.0, "judge_score": 0.5,

@@ -20,7 +20,7 @@ from tests.toy import TOY_ID, ToyTasks
 from tests.trainers import toy_runs
 from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder
-from trainers.run import train
+from trainers.phases.run import train
 
 ARMS = ("random", "warm-start", "trained", "oracle")
 TASKS, VALID = toy_runs.SETTINGS["eval.num-tasks"], toy_runs.SETTINGS["eval.valid-tasks"]
@@ -333,7 +333,9 @@ def test_a_finished_run_is_answered_without_work(finished, tmp_path, monkeypatch
     out = tmp_path / "copy"
     shutil.copytree(finished, out)
     files_before = toy_runs.files(out)
-    monkeypatch.setattr("trainers.run._Run.execute", lambda self: pytest.fail("worked again"))
+    monkeypatch.setattr(
+        "trainers.phases.run._Run.execute", lambda self: pytest.fail("worked again")
+    )
     summary = train(toy_runs.config(out, "--resume"), Display(quiet=True))
     assert summary == json.loads((finished / "summary.json").read_text())
     assert toy_runs.files(out) == files_before
@@ -397,7 +399,7 @@ def test_the_time_limit_ends_the_training_and_stays_ended(tmp_path, monkeypatch)
     changes = {"minutes": 30, "sft__max_steps": 5, "eval__every": 0, "rl__save_every": 100}
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr("trainers.run._Run._summarise", lambda *_: 1 / 0)
+        patch.setattr("trainers.phases.run._Run._summarise", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             train(toy_runs.config(out, **changes), Display(quiet=True))
     records_before = of(out, "rl")

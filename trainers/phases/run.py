@@ -32,7 +32,6 @@ from trainers.output.card import write_card
 from trainers.output.curve import last_horizon, write_curve
 from trainers.output.display import Display, result_table
 from trainers.output.hub import NO_TOKEN, has_token
-from trainers.output.method_results import result_of_methods
 from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
@@ -67,6 +66,7 @@ from trainers.output.summary import (
 )
 from trainers.phases.base_model import BaseModel, decided_run
 from trainers.phases.learning_clock import CUT, check_extension, note_end
+from trainers.phases.method_results import result_of_methods
 from trainers.phases.policy_comparison import PolicyComparison
 from trainers.phases.publication import publish
 from trainers.phases.start_checks import checked_run

@@ -12,11 +12,11 @@ from trainers.config.config_file import CONFIG_FILE, read_settings
 from trainers.config.file_trust import remember_typed
 from trainers.config.resolve import resolve
 from trainers.config.schema import TrainConfig
-from trainers.multirun.played import PlayedRun
 from trainers.output.phase import Phase
 from trainers.output.roles import BASE_MODEL, GREEDY, WARM_START
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.base_model import TESTED
+from trainers.phases.multirun.played import PlayedRun
 from trainers.phases.policy_comparison import REFERENCES
 
 START = WARM_START

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from trainers.rollouts.scoring.tensors import gather_tokens, scatter_tokens
 from trainers.rollouts.trajectory import Trajectory, sampled_once
-from trainers.scoring.tensors import gather_tokens, scatter_tokens
 
 __all__ = ["StepTokens"]
 

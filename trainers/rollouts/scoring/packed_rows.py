@@ -2,8 +2,8 @@
 
 Labels belong to nodes of the prefix tree: the distribution after a prefix is needed once per
 distinct next token. Whether a model supports such calls is found out by trying: its attention has
-to go through :mod:`~trainers.scoring.shared_attention` in every layer, and nothing else may mix
-tokens, as state-space layers do.
+to go through :mod:`~trainers.rollouts.scoring.shared_attention` in every layer, and nothing else
+may mix tokens, as state-space layers do.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import torch
 from torch import Tensor, nn
 
 from trainers.rollouts.engines.policy_weights import base_model
-from trainers.scoring.prefix_tree import IntArray, PrefixTree, pays, prefix_tree
-from trainers.scoring.shared_attention import ARGUMENT, SharedAttention, install
-from trainers.scoring.tensors import IGNORED
+from trainers.rollouts.scoring.prefix_tree import IntArray, PrefixTree, pays, prefix_tree
+from trainers.rollouts.scoring.shared_attention import ARGUMENT, SharedAttention, install
+from trainers.rollouts.scoring.tensors import IGNORED
 
 __all__ = [
     "PackedRows",

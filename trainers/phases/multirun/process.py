@@ -16,7 +16,7 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-PRELOADED = "trainers.multirun.preloaded"
+PRELOADED = "trainers.phases.multirun.preloaded"
 Main = Callable[[Sequence[str]], int]
 """Executes ``agentgym-train`` with arguments and returns an exit code; a module-level function."""
 

@@ -9,7 +9,7 @@ Collective operations need equally many micro-batches, with equally many rows, i
 k-th longest row of a process therefore counts as long as the longest of all processes' k-th rows.
 
 Where the forward pass computes shared prefixes once, rows that share most are neighbours instead,
-and the budget counts the tokens of their tree (:mod:`~trainers.scoring.prefix_tree`).
+and the budget counts the tokens of their tree (:mod:`~trainers.rollouts.scoring.prefix_tree`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from trainers.scoring.prefix_tree import divided_rows, pays, prefix_tree
-from trainers.scoring.tensors import left_aligned, needed_columns, row_inputs, sampled_mask
+from trainers.rollouts.scoring.prefix_tree import divided_rows, pays, prefix_tree
+from trainers.rollouts.scoring.tensors import left_aligned, needed_columns, row_inputs, sampled_mask
 
 __all__ = ["MicroBatch", "accumulating", "divided", "micro_batches", "packed_micro_batches"]
 

@@ -13,8 +13,8 @@ from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import log, make_trainer, train_on_two_processes
 from tests.trainers.grpo.test_objective import WINDOWED, Mixed
-from trainers.scoring.micro_batches import divided, micro_batches
-from trainers.scoring.tensors import sampled_mask
+from trainers.rollouts.scoring.micro_batches import divided, micro_batches
+from trainers.rollouts.scoring.tensors import sampled_mask
 
 INPUTS = [{"prompt": ""}] * 16
 

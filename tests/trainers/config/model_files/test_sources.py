@@ -9,11 +9,16 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from agentgym.cli import main as agentgym
 from agentgym.errors import ConfigurationError, DataError
 from tests.toy import TOY_ID
-from tests.trainers.model_files.tiny_gguf import write_gguf
+from tests.trainers.config.model_files.tiny_gguf import write_gguf
 from trainers.cli import main
-from trainers.model_files import source
-from trainers.model_files.gguf import convert_gguf, find_gguf
-from trainers.model_files.source import PackagedModel, model_source, packaged_file, problem_of
+from trainers.config.model_files import source
+from trainers.config.model_files.gguf import convert_gguf, find_gguf
+from trainers.config.model_files.source import (
+    PackagedModel,
+    model_source,
+    packaged_file,
+    problem_of,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +56,7 @@ def test_numbers_are_split_where_the_file_says_so(tmp_path):
 def test_a_file_is_converted_once_and_damage_is_noticed(file, monkeypatch):
     folder = convert_gguf(file)
     monkeypatch.setattr(
-        "trainers.model_files.gguf._convert", lambda *_: pytest.fail("converted again")
+        "trainers.config.model_files.gguf._convert", lambda *_: pytest.fail("converted again")
     )
     assert convert_gguf(file) == folder
     (folder / "model.safetensors").write_bytes(b"damaged")

@@ -7,10 +7,10 @@ import torch
 from safetensors.torch import save_file
 
 from agentgym.errors import ConfigurationError
-from tests.trainers.model_files.tiny_gguf import write_gguf
-from trainers.model_files import gguf as gguf_files
-from trainers.model_files import weights_size
-from trainers.model_files.weights_size import check_room, stored_bytes
+from tests.trainers.config.model_files.tiny_gguf import write_gguf
+from trainers.config.model_files import gguf as gguf_files
+from trainers.config.model_files import weights_size
+from trainers.config.model_files.weights_size import check_room, stored_bytes
 from trainers.models.saved_weights import load_weights
 
 

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trainers.multirun.cache import Keys, Run
-from trainers.multirun.playing import Playing
 from trainers.output.jsonl import append_line, filter_lines
+from trainers.phases.multirun.cache import Keys, Run
+from trainers.phases.multirun.playing import Playing
 
 
 def test_a_run_is_where_its_last_record_says_also_after_the_file_was_replaced(

@@ -19,10 +19,10 @@ from agentgym.support.progress_bars import FittedProgress
 from agentgym.support.progress_lines import ProgressLines
 from agentgym.support.terminal import say
 from agentgym.support.text_lines import last_line
-from trainers.multirun.cache import DONE, Run, RunCache
 from trainers.output.phase import Phase
 from trainers.output.roles import WARM_START
 from trainers.output.run_folder import RunFolder
+from trainers.phases.multirun.cache import DONE, Run, RunCache
 
 LAST_WORDS = 2000
 """Bytes at the end of a log that are searched for the reason of a failure."""

@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from agentgym.errors import DataError
-from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
-from trainers.scoring.tensors import (
+from trainers.rollouts.scoring.tensors import (
     gather_tokens,
     left_aligned,
     row_tensors,
@@ -14,6 +13,7 @@ from trainers.scoring.tensors import (
     scatter_tokens,
     trimmed,
 )
+from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
 
 
 def episodes():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, require
 from agentgym.support.caching import cache_folder, check_folder, file_entry, save_folder
-from trainers.model_files.weights_size import check_room
+from trainers.config.model_files.weights_size import check_room
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -20,15 +20,15 @@ from tests.trainers.grpo.test_objective import DRIFT, PLAYED, WINDOWED, Mixed, d
 from trainers.algorithms.presets import get_preset
 from trainers.grpo import policy_trainer
 from trainers.methods.critic.critic import Critic, CriticSettings, make_critic
-from trainers.scoring import forward as forward_module
-from trainers.scoring.forward import TokenForward
-from trainers.scoring.packed_rows import (
+from trainers.rollouts.scoring import forward as forward_module
+from trainers.rollouts.scoring.forward import TokenForward
+from trainers.rollouts.scoring.packed_rows import (
     computes_packed_rows,
     longest_row,
     pack,
     report_single_rows,
 )
-from trainers.scoring.tensors import left_aligned, row_inputs, sampled_mask
+from trainers.rollouts.scoring.tensors import left_aligned, row_inputs, sampled_mask
 
 INPUTS = [{"prompt": ""}] * 16
 ADAPTERS = LoraConfig(

@@ -3,7 +3,7 @@
 It equals the sampler's forward, without dropout and at the same positions: the trained policy must
 be the policy that acted, otherwise ratios and gradients are wrong without any error. Only the
 requested tokens are projected onto the vocabulary, in tiles. Prefixes that rows share are computed
-once, where the model's attention allows it (:mod:`~trainers.scoring.packed_rows`).
+once, where the model's attention allows it (:mod:`~trainers.rollouts.scoring.packed_rows`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trl.models.utils import disable_gradient_checkpointing
 from trl.trainer import utils as trl_utils
 
 from trainers.rollouts.engines.policy_weights import base_model
-from trainers.scoring.packed_rows import (
+from trainers.rollouts.scoring.packed_rows import (
     PackedRows,
     computes_packed_rows,
     gathered_states,
@@ -30,7 +30,7 @@ from trainers.scoring.packed_rows import (
     pack,
     report_single_rows,
 )
-from trainers.scoring.tensors import left_aligned, row_inputs, sampled_mask, trimmed
+from trainers.rollouts.scoring.tensors import left_aligned, row_inputs, sampled_mask, trimmed
 
 __all__ = [
     "Scores",
