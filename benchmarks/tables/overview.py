@@ -345,6 +345,16 @@ def _reading() -> Iterator[Claim]:
         f"at most {share(best['default'])}; at most {share(best['training'])}",
         "blind_policies.json",
     )
+    arms = result("long_task.json")["arms"]
+    cut, windowed, summarised = (
+        share(arms[name]["success"]["mean"])
+        for name in ("all turns", "`--window 30`", "`summary_every=15`")
+    )
+    yield Claim(
+        "Summaries solve a task of 60 turns in 2,048 tokens, where a window forgets",
+        f"{summarised}; with a window {windowed}, cut short {cut}, 3 seeds",
+        "long_task.json",
+    )
 
 
 def _swe() -> Iterator[Claim]:

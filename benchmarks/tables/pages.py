@@ -86,6 +86,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "batching": speed.batching_table,
     "search engines": speed.engines_table,
     "blind": tasks.blind_summary,
+    "long task": tasks.long_task_table,
     "experts webshop": tasks.experts_of_webshop,
     "experts alfworld": tasks.experts_of_alfworld,
     "policies webshop": tasks.policies_of_webshop,

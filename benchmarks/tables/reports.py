@@ -50,6 +50,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "openenv_validation.json", "harbor_docker.json", "peer_defaults.json",
     ),
     "reading": ("families.json", "blind_policies.json", "webshop_policies.json"),
+    "long_task": ("long_task.json",),
     "swe": (
         "swe_red_team.json", "swe_red_team_image.json", "swe_red_team_before.json",
         "swe_fuzzed_submissions.json", "swe_fuzzed_bundled.json", "swe_fuzzed_releases.json",

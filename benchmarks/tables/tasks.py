@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from agentgym.policies.blind import FITTED, RULES
 from agentgym.registration import FAMILIES
 from benchmarks.blind_policies import LEAKS
-from benchmarks.tables.formats import Table, interval, result, share, spoken
+from benchmarks.tables.formats import Table, about, interval, result, share, spoken
 
 SETTINGS = ("default", "training")
 LEVELS = ("easy", "medium", "hard")
@@ -193,4 +193,23 @@ def grading_table() -> Table:
         row = fixes[key]
         label = f"right repairs {words}, of {row['tasks']} tasks"
         table.append([label, str(row["fixes"]), f"{row['full']} solve the task"])
+    return table
+
+
+def long_task_table() -> Table:
+    """Return what each way to keep a long task in a small window reached, and what it took."""
+    heading = (
+        "what a prompt holds", "success", "turns", "longest prompt", "rows", "tokens of rows",
+        "ids that differ",
+    )  # fmt: skip
+    table = [list(heading)]
+    for name, arm in result("long_task.json")["arms"].items():
+        success = f"{share(arm['success']['mean'])} {interval(arm['success']['ci95'])}".rstrip()
+        counts = [f"{arm[key]:.1f}" for key in ("turns", "rows")]
+        table.append(
+            [
+                name, success, counts[0], f"{arm['longest_prompt']:,}", counts[1],
+                about(arm["row_tokens"]), str(arm["ids_differing"]),
+            ]
+        )  # fmt: skip
     return table
