@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentgym.certification.result import CheckResult, Status
-from agentgym.certification.table import CHECKS
+from agentgym.certification.table import meaning
 from agentgym.evaluation.reports.report_tables import html, inline, markdown_table
 from agentgym.support.terminal import cell
 
@@ -19,6 +19,10 @@ FORMAT = "agentgym.certificate/1"
 """Name and version of the format; the version changes when a reader must."""
 HEADER = ("check", "verdict", "n", "measured")
 """Columns of the table of a certificate."""
+_STYLE = (
+    "body{font-family:sans-serif;max-width:70em;margin:auto}table{border-collapse:collapse}"
+    "th,td{border:1px solid;padding:.3em;text-align:left;vertical-align:top}"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,12 +49,17 @@ class Certificate:
     @property
     def passed(self) -> bool:
         """Whether no check failed. Checks that were not run do not count: see `complete`."""
-        return all(result.status is not Status.FAIL for result in self.results)
+        return not self.counts[Status.FAIL]
 
     @property
     def complete(self) -> bool:
         """Whether every check was run or means nothing here."""
-        return all(result.status is not Status.NOT_RUN for result in self.results)
+        return not self.counts[Status.NOT_RUN]
+
+    @property
+    def counts(self) -> Counter[Status]:
+        """Number of checks by verdict."""
+        return Counter(result.status for result in self.results)
 
     def __getitem__(self, check: str) -> CheckResult:
         """Return the result of a check."""
@@ -58,8 +67,7 @@ class Certificate:
 
     def __str__(self) -> str:
         """Return the counts in a sentence."""
-        counts = Counter(result.status for result in self.results)
-        words = ", ".join(f"{counts[status]} {status.value}" for status in Status)
+        words = ", ".join(f"{self.counts[status]} {status.value}" for status in Status)
         return f"{self.env}: {words}."
 
     def __repr__(self) -> str:
@@ -79,21 +87,21 @@ class Certificate:
         from rich.table import Table
 
         table = Table(*HEADER)
-        for line in self._lines():
-            table.add_row(*(cell(words(text)) for text in line))
+        for result in self.results:
+            table.add_row(*(cell(words(text)) for text in _cells(result)))
         return table
 
     def markdown(self) -> str:
         """Return the certificate as Markdown, with the meaning of each check and the evidence."""
         lines = [f"# Certificate: {inline(self.env)}", "", inline(str(self)), ""]
         lines += [f"- {inline(name)}: {inline(text)}" for name, text in self._facts()]
-        lines += ["", markdown_table(HEADER, [*self._lines()]).rstrip()]
+        lines += ["", markdown_table(HEADER, [*map(_cells, self.results)]).rstrip()]
         for result in self.results:
             if result.evidence:
                 lines += ["", f"## {inline(result.check)}", ""]
                 lines += [f"- {inline(line)}" for line in result.evidence]
-        rows = [[r.check, _rfc(r.check), _meaning(r.check)] for r in self.results]
-        meanings = markdown_table(("check", "RFC 008", "what it does and what a pass means"), rows)
+        rows = [[result.check, meaning(result.check)] for result in self.results]
+        meanings = markdown_table(("check", "what it does and what a pass means"), rows)
         return "\n".join([*lines, "", meanings])
 
     def html(self) -> str:
@@ -101,22 +109,18 @@ class Certificate:
         facts = "".join(f"<li>{html(name)}: {html(text)}</li>" for name, text in self._facts())
         return (
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html(str(self))}'
-            "</title><style>body{font-family:sans-serif;max-width:70em;margin:auto}table{"
-            "border-collapse:collapse}th,td{border:1px solid;padding:.3em;text-align:left;"
-            f"vertical-align:top}}</style><h1>Certificate</h1>{self._repr_html_()}<ul>{facts}</ul></html>\n"
+            f"</title><style>{_STYLE}</style><h1>Certificate</h1>{self._repr_html_()}"
+            f"<ul>{facts}</ul></html>\n"
         )
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html(name)}</th>" for name in HEADER)
-        rows = ""
-        for result, line in zip(self.results, self._lines(), strict=True):
-            cells = "".join(f"<td>{html(text)}</td>" for text in line)
-            rows += f'<tr title="{html(_meaning(result.check))}">{cells}</tr>'
-            if result.evidence:
-                items = "".join(f"<li>{html(text)}</li>" for text in result.evidence)
-                rows += f'<tr><td></td><td colspan="3"><ul>{items}</ul></td></tr>'
-        table = f"<table><tr>{head}</tr>{rows}</table>"
-        return f"<p>{html(str(self))}</p>{table}"
+        rows = "".join(f"<th>{html(name)}</th>" for name in HEADER)
+        for result in self.results:
+            cells = "".join(f"<td>{html(text)}</td>" for text in _cells(result))
+            items = "".join(f"<li>{html(text)}</li>" for text in result.evidence)
+            rows += f'<tr title="{html(meaning(result.check))}">{cells.removesuffix("</td>")}'
+            rows += f"<ul>{items}</ul></td></tr>" if items else "</td></tr>"
+        return f"<p>{html(str(self))}</p><table>{rows}</table>"
 
     def _facts(self) -> list[tuple[str, str]]:
         counts = self.settings.get("counts", {})
@@ -129,16 +133,6 @@ class Certificate:
             ("machine", ", ".join(f"{name} {value}" for name, value in self.machine.items())),
         ]
 
-    def _lines(self) -> list[tuple[str, ...]]:
-        return [
-            (result.check, result.status.value, f"{result.n or ''}", result.summary)
-            for result in self.results
-        ]
 
-
-def _rfc(check: str) -> str:
-    return ", ".join(map(str, CHECKS[check].rfc)) if check in CHECKS else ""
-
-
-def _meaning(check: str) -> str:
-    return CHECKS[check].means if check in CHECKS else ""
+def _cells(result: CheckResult) -> tuple[str, ...]:
+    return result.check, result.status.value, f"{result.n or ''}", result.summary

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
 import gymnasium
@@ -44,6 +45,8 @@ NO_TOOL = "no tool"
 Turn = tuple[str, str, bool, str]
 """Observation, reward as the hexadecimal digits of a float, whether the episode is over, and the
 reason of a failure, if any."""
+Episodes = list[list[Turn]]
+"""The turns of each episode."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +58,44 @@ class ScriptedPlay:
     horizon: int | None
     actions: tuple[str, ...]
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options and the seed with which a server begins the episode."""
+        settings = {"task_id": self.task_id, "seed": self.seed, "horizon": self.horizon}
+        return {name: value for name, value in settings.items() if value is not None}
 
-Made = tuple[str, Mapping[str, Any]]
-"""Name and arguments of an environment."""
-Replay = Callable[[str, Mapping[str, Any], Sequence[ScriptedPlay]], list[list[Turn]]]
+
+@dataclass(frozen=True)
+class Script:
+    """What is replayed."""
+
+    env: str
+    """Name of the environment."""
+    kwargs: Mapping[str, Any]
+    """Its arguments."""
+    plays: Sequence[ScriptedPlay]
+    """The episodes."""
+
+    def make(self, **more: Any) -> TextEnv:
+        """Make the environment without wrappers, with more arguments."""
+        return make_named(self.env, {**self.kwargs, **more}, "env_kwargs")
+
+    @property
+    def flags(self) -> list[str]:
+        """The arguments of the environment as a person types them."""
+        pairs = [f"{name}={json.dumps(value)}" for name, value in self.kwargs.items()]
+        return ["--env-kwargs", *pairs] if pairs else []
 
 
-def make(env: str, kwargs: Mapping[str, Any]) -> TextEnv:
-    """Make an environment without wrappers."""
-    return make_named(env, kwargs, "env_kwargs")
+Replay = Callable[[Script], Episodes]
 
 
 def begin(env: gymnasium.Env[str, str], play: ScriptedPlay) -> tuple[Turn, Mapping[str, Any]]:
     """Begin an episode; return the turn and the info dict."""
-    options: dict[str, Any] = {"task_id": play.task_id}
-    options |= {} if play.horizon is None else {"horizon": play.horizon}
+    options = play.settings
+    seed = options.pop("seed")
     try:
-        observation, info = env.reset(seed=play.seed, options=options)
+        observation, info = env.reset(seed=seed, options=options)
     except EnvFailure as failure:
         return _failed(failure), {}
     return (observation, (0.0).hex(), False, ""), info
@@ -86,126 +110,104 @@ def take(env: gymnasium.Env[str, str], action: str) -> tuple[Turn, Mapping[str, 
     return (observation, float(reward).hex(), bool(terminated or truncated), ""), info
 
 
+def take_turns(
+    play: ScriptedPlay, begin: Callable[[ScriptedPlay], Turn], take: Callable[[str], Turn]
+) -> Iterator[Turn]:
+    """Begin an episode, and carry out its actions until it is over; yield each turn."""
+    turn = begin(play)
+    yield turn
+    for action in play.actions:
+        if turn[2]:
+            return
+        turn = take(action)
+        yield turn
+
+
+def play_through(env: gymnasium.Env[str, str], play: ScriptedPlay) -> list[Turn]:
+    """Play an episode in an environment, and return its turns."""
+    return [*_turns_in(env, play)]
+
+
 def _failed(reason: object) -> Turn:
     return "", "", True, str(reason) or "failed"
 
 
-def _turns(
-    plays: Iterable[tuple[int, ScriptedPlay]],
-    begin: Callable[[ScriptedPlay], Turn],
-    take: Callable[[str], Turn],
-) -> Iterator[tuple[int, Turn]]:
-    """Take the actions of episodes, one after the other; yield each turn with its episode's number.
-
-    Args:
-        plays: Numbers and what is done.
-        begin: Begins an episode.
-        take: Carries out an action.
-    """
-    for number, play in plays:
-        turn = begin(play)
-        yield number, turn
-        for action in play.actions:
-            if turn[2]:
-                break
-            turn = take(action)
-            yield number, turn
+def _turns_in(env: gymnasium.Env[str, str], play: ScriptedPlay) -> Iterator[Turn]:
+    return take_turns(play, lambda play: begin(env, play)[0], lambda action: take(env, action)[0])
 
 
-def _sorted(turns: Iterable[tuple[int, Turn]], count: int) -> list[list[Turn]]:
-    """Return the turns of each episode."""
-    episodes: list[list[Turn]] = [[] for _ in range(count)]
-    for number, turn in turns:
-        episodes[number].append(turn)
-    return episodes
-
-
-def _in(
-    env: gymnasium.Env[str, str], plays: Iterable[tuple[int, ScriptedPlay]]
-) -> Iterator[tuple[int, Turn]]:
-    """Take the actions of episodes in an environment."""
-    return _turns(plays, lambda play: begin(env, play)[0], lambda action: take(env, action)[0])
+def _play_all(env: gymnasium.Env[str, str], plays: Iterable[ScriptedPlay]) -> Episodes:
+    return [play_through(env, play) for play in plays]
 
 
 # -- without a server ------------------------------------------------------------------------------
 
 
-def _replay(env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]) -> list[list[Turn]]:
+def _replay(script: Script) -> Episodes:
     """In another environment of the same name."""
-    with closing(make(env, kwargs)) as text_env:
-        return _sorted(_in(GuardedEnv(text_env), enumerate(plays)), len(plays))
+    with closing(script.make()) as env:
+        return _play_all(GuardedEnv(env), script.plays)
 
 
-def _reversed(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
-) -> list[list[Turn]]:
+def _reversed(script: Script) -> Episodes:
     """In another order, in one environment."""
-    return _replay(env, kwargs, plays[::-1])[::-1]
+    return _replay(replace(script, plays=script.plays[::-1]))[::-1]
 
 
-def _abandoned(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
-) -> list[list[Turn]]:
+def _abandoned(script: Script) -> Episodes:
     """In one environment, in which another episode was begun and left before each."""
-    halves = [replace(play, actions=play.actions[: len(play.actions) // 2]) for play in plays]
-    left_first = [
-        play for pair in zip([*halves[1:], halves[0]], plays, strict=True) for play in pair
+    halves = [
+        replace(play, actions=play.actions[: len(play.actions) // 2]) for play in script.plays
     ]
-    return _replay(env, kwargs, left_first)[1::2]
+    pairs = zip([*halves[1:], halves[0]], script.plays, strict=True)
+    return _replay(replace(script, plays=[play for pair in pairs for play in pair]))[1::2]
 
 
-def _with_other_randomness(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
-) -> list[list[Turn]]:
+def _with_other_randomness(script: Script) -> Episodes:
     """While the global generators of Python and NumPy have another state."""
-    with GlobalRandomness(len(plays)).in_place():
-        return _replay(env, kwargs, plays)
+    with GlobalRandomness(len(script.plays)).in_place():
+        return _replay(script)
 
 
-def _interleaved(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
-) -> list[list[Turn]]:
+def _interleaved(script: Script) -> Episodes:
     """In two environments, a turn in the one and a turn in the other."""
-    numbered = list(enumerate(plays))
-    with closing(make(env, kwargs)) as first, closing(make(env, kwargs)) as second:
-        pairs = zip_longest(
-            _in(GuardedEnv(first), numbered[::2]), _in(GuardedEnv(second), numbered[1::2])
-        )
-        return _sorted((turn for pair in pairs for turn in pair if turn), len(plays))
+    episodes: Episodes = [[] for _ in script.plays]
+
+    def play(env: TextEnv, start: int) -> Iterator[None]:
+        for turns, play in [*zip(episodes, script.plays, strict=True)][start::2]:
+            for turn in _turns_in(GuardedEnv(env), play):
+                turns.append(turn)
+                yield
+
+    with closing(script.make()) as first, closing(script.make()) as second:
+        for _ in zip_longest(play(first, 0), play(second, 1)):
+            pass
+    return episodes
 
 
-def _in_process(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
-) -> list[list[Turn]]:
+def _in_process(script: Script) -> Episodes:
     """In another process."""
-    with closing(make(env, kwargs)) as text_env:
-        spec = text_env.spec
-    with closing(IsolatedEnv(spec, "process")) as isolated:
-        return _sorted(_in(isolated, enumerate(plays)), len(plays))
+    with closing(script.make()) as env, closing(IsolatedEnv(env.spec, "process")) as isolated:
+        return _play_all(isolated, script.plays)
 
 
-def in_python(
-    python: str, hash_seed: str, env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
-) -> list[list[Turn]]:
+def in_python(script: Script, python: str = sys.executable, hash_seed: str = "0") -> Episodes:
     """Play in a process of its own.
 
     Args:
+        script: What is played.
         python: The Python interpreter, in which agentgym is installed.
         hash_seed: Value of ``PYTHONHASHSEED``, which sets the order of sets.
-        env: Name of the environment.
-        kwargs: Its arguments.
-        plays: The episodes.
 
     Raises:
         SubprocessError: The process fails or takes too long.
     """
-    request = json.dumps({"env": env, "kwargs": dict(kwargs), "plays": [asdict(p) for p in plays]})
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "turns.json")
         # To a file, because the libraries of peers print what they like.
         subprocess.run(
             [python, "-c", f"import {__name__} as it; it.answer({str(output)!r})"],
-            input=request,
+            input=json.dumps(asdict(script)),
             text=True,
             encoding="utf-8",
             env={**os.environ, "PYTHONHASHSEED": hash_seed},
@@ -218,12 +220,9 @@ def in_python(
         ]
 
 
-def _with_hash_seed(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
-) -> list[list[Turn]]:
+def _with_hash_seed(script: Script) -> Episodes:
     """In a process in which sets and hashes have another order."""
-    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    return in_python(sys.executable, seed, env, kwargs, plays)
+    return in_python(script, hash_seed="1" if os.environ.get("PYTHONHASHSEED") != "1" else "2")
 
 
 def answer(path: str) -> None:
@@ -236,19 +235,16 @@ def answer(path: str) -> None:
     plays = [
         ScriptedPlay(**{**play, "actions": tuple(play["actions"])}) for play in request["plays"]
     ]
-    turns = _replay(request["env"], request["kwargs"], plays)
-    Path(path).write_text(json.dumps(turns))
+    Path(path).write_text(json.dumps(_replay(Script(request["env"], request["kwargs"], plays))))
 
 
 # -- servers ---------------------------------------------------------------------------------------
 
 
-def _over_http(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
-) -> list[list[Turn]]:
+def _over_http(script: Script) -> Episodes:
     """Through ``agentgym serve http``."""
     opener = build_opener(ProxyHandler({}))
-    with _served("http", env, kwargs) as url:
+    with _served("http", script) as url:
 
         def ask(call: str, **body: Any) -> dict[str, Any]:
             data = json.dumps(body).encode()
@@ -257,54 +253,50 @@ def _over_http(
                 with opener.open(request, timeout=PATIENCE) as response:
                     reply: dict[str, Any] = json.load(response)
             except OSError as error:
-                read_body = getattr(error, "read", None)
-                return {
-                    "error": read_body().decode("utf-8", "replace") if read_body else str(error)
-                }
+                content: bytes = (
+                    error.read() if isinstance(error, HTTPError) else f"{error}".encode()
+                )
+                return {"error": content.decode("utf-8", "replace")}
             return reply
 
-        def read_turn(reply: Mapping[str, Any]) -> Turn:
-            return (
-                _failed(reply["error"])
-                if "error" in reply
-                else _make_turn(reply["observation"], reply)
-            )
+        def ask_turn(call: str, **body: Any) -> Turn:
+            reply = ask(call, env_idx=number, **body)
+            return _failed(reply["error"]) if "error" in reply else _make_turn(reply)
 
         number = ask("createEnv")["env_idx"]
-        turns = _turns(
-            enumerate(plays),
-            lambda play: read_turn(ask("reset", env_idx=number, **_named(play))),
-            lambda action: read_turn(ask("step", env_idx=number, action=action)),
-        )
-        return _sorted(turns, len(plays))
+
+        def begin(play: ScriptedPlay) -> Turn:
+            return ask_turn("reset", **play.settings)
+
+        def act(action: str) -> Turn:
+            return ask_turn("step", action=action)
+
+        return [[*take_turns(play, begin, act)] for play in script.plays]
 
 
-def _over_openenv(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
-) -> list[list[Turn]]:
+def _over_openenv(script: Script) -> Episodes:
     """Through ``agentgym serve openenv``."""
-    with _served("openenv", env, kwargs) as url, closing(OpenEnvServer(url, PATIENCE)) as server:
+    with _served("openenv", script) as url, closing(OpenEnvServer(url, PATIENCE)) as server:
 
         def ask(kind: str, data: Mapping[str, Any]) -> Turn:
             try:
                 reply = server.ask(kind, data)
             except EnvFailure as failure:
                 return _failed(failure)
-            return _make_turn(reply["observation"]["text"], reply)
+            return _make_turn({**reply["observation"], **reply}, "text")
 
-        turns = _turns(
-            enumerate(plays),
-            lambda play: ask("reset", _named(play)),
-            lambda action: ask("step", {"text": action}),
-        )
-        return _sorted(turns, len(plays))
+        def begin(play: ScriptedPlay) -> Turn:
+            return ask("reset", play.settings)
+
+        def act(action: str) -> Turn:
+            return ask("step", {"text": action})
+
+        return [[*take_turns(play, begin, act)] for play in script.plays]
 
 
-def _over_mcp(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
-) -> list[list[Turn]]:
+def _over_mcp(script: Script) -> Episodes:
     """Through ``agentgym serve mcp``, as tool calls."""
-    command = [sys.executable, "-m", "agentgym", "serve", "mcp", env, *_typed(kwargs)]
+    command = [sys.executable, "-m", "agentgym", "serve", "mcp", script.env, *script.flags]
     with closing(McpServer(command, PATIENCE)) as server:
 
         def ask(name: str, arguments: Mapping[str, Any]) -> Turn:
@@ -312,70 +304,56 @@ def _over_mcp(
             reply = result.get("structuredContent") or {}
             if result.get("isError"):
                 return _failed(reply.get("failure") or result["content"][0]["text"])
-            return _make_turn(reply["observation"], reply)
+            return _make_turn(reply)
 
         def act(action: str) -> Turn:
             call = json.loads(action.removeprefix("<tool_call>").removesuffix("</tool_call>"))
             return ask(call["name"], call["arguments"])
 
-        turns = _turns(enumerate(plays), lambda play: ask(START, _named(play)), act)
-        return _sorted(turns, len(plays))
+        def begin(play: ScriptedPlay) -> Turn:
+            return ask(START, play.settings)
+
+        return [[*take_turns(play, begin, act)] for play in script.plays]
 
 
-def as_calls(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
-) -> tuple[list[ScriptedPlay], list[list[Turn]]]:
+def as_calls(script: Script) -> tuple[Script, Episodes]:
     """Return the same plays as tool calls, the only actions of MCP, and their results.
 
     An action that is not a call, such as hostile text, becomes a call of an unknown tool.
     """
-    calls = {**kwargs, "grammar": "tool_call"}
-    with closing(make(env, kwargs)) as native_env, closing(make(env, calls)) as call_env:
+    with closing(script.make()) as env, closing(script.make(grammar="tool_call")) as call_env:
 
         def call(action: str) -> str:
-            native = native_env.spoken.read(action).native
-            text = call_env.spoken.write(native)
+            text = call_env.spoken.write(env.spoken.read(action).native)
             if text.startswith("<tool_call>"):
                 return text
             return call_text(NO_TOOL, {"x": well_formed(action)})
 
-        called = [replace(play, actions=tuple(map(call, play.actions))) for play in plays]
-        return called, _sorted(_in(GuardedEnv(call_env), enumerate(called)), len(called))
+        plays = [replace(play, actions=tuple(map(call, play.actions))) for play in script.plays]
+        return replace(script, plays=plays), _play_all(GuardedEnv(call_env), plays)
 
 
-def _make_turn(observation: str, reply: Mapping[str, Any]) -> Turn:
-    return observation, float(reply["reward"]).hex(), bool(reply["done"]), ""
-
-
-def _named(play: ScriptedPlay) -> dict[str, Any]:
-    """Return the options with which a server begins an episode."""
-    named = {"task_id": play.task_id, "seed": play.seed, "horizon": play.horizon}
-    return {name: value for name, value in named.items() if value is not None}
-
-
-def _typed(kwargs: Mapping[str, Any]) -> list[str]:
-    """Return arguments of an environment as a person types them."""
-    pairs = [f"{name}={json.dumps(value)}" for name, value in kwargs.items()]
-    return ["--env-kwargs", *pairs] if pairs else []
+def _make_turn(reply: Mapping[str, Any], text: str = "observation") -> Turn:
+    return reply[text], float(reply["reward"]).hex(), bool(reply["done"]), ""
 
 
 @contextmanager
-def _served(kind: str, env: str, kwargs: Mapping[str, Any]) -> Iterator[str]:
+def _served(kind: str, script: Script) -> Iterator[str]:
     """Serve an environment in a process of its own; yield its address.
 
     Raises:
         EnvFailure: It cannot be served.
     """
     # A token that a person has set for servers of OpenEnv is its client's, too.
-    has_token = kind == "openenv" and bool(os.environ.get(TOKEN))
-    command = [sys.executable, "-m", "agentgym", "serve", kind, env, "--port", "0"]
+    open_to_all = [] if kind == "openenv" and os.environ.get(TOKEN) else ["--no-token"]
+    command = [sys.executable, "-m", "agentgym", "serve", kind, script.env, "--port", "0"]
     variables = {name: value for name, value in os.environ.items() if name != "AGENTGYM_HTTP_TOKEN"}
     with (
         tempfile.TemporaryDirectory() as folder,
         # No pipe: nobody would read on, and a library that prints much would stop the server.
         (log := Path(folder, "said")).open("w") as output,
         subprocess.Popen(
-            [*command, *([] if has_token else ["--no-token"]), *_typed(kwargs)],
+            [*command, *open_to_all, *script.flags],
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**variables, "COLUMNS": "1000"},

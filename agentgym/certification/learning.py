@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from agentgym.certification.players import blind_floors, expert_rows, mixed_rows, random_rows
 from agentgym.certification.result import Measured, NotApplicable, NotRun
-from agentgym.certification.solving import best_floor
+from agentgym.certification.solving import Expert, best_floor, blind_floors, expert_rows
 from agentgym.certification.subject import Rows, Subject
+from agentgym.core.env import TextEnv
+from agentgym.policies.basic import RandomPolicy
+from agentgym.policies.mixed import MixedPolicy
 from agentgym.support.statistics import mean_ci95, paired_difference, wilson_ci95
 
 CEILING = 0.9
 """Score above which the strongest known policy leaves too little room."""
-SHARES = (0.1, 0.25, 0.5, 0.75)
-"""Shares of turns in which the expert acts, of the mixtures that stand for learners."""
-LEAST_TRAINING = 570.0
-"""Seconds below which no training begins."""
+MIXTURES = 4
+"""Number of mixtures of expert and random actions that stand for learners."""
+MOST_EXPERT = 0.8
+"""Share of the expert's turns that no mixture reaches: it would be no learner."""
 SAMPLES = 4
 """Episodes of each task that stand-ins play."""
 VARYING = 0.05
 """Share of the tasks whose returns must vary, by the lower end of its 95 % interval."""
+TRAINING = ("--quiet", "--eval.baselines", "none", "--eval.num-tasks", "100")
+"""Flags of the training: the family's sizes, but no rivals and fewer held-out tasks."""
+LEAST_TRAINING = 120.0
+"""Seconds below which no training begins."""
+MOST_TRAINING = 900.0
+"""Seconds after which a training is stopped."""
 Strengths = Mapping[str, Mapping[str, float]]
 """Score by task of policies, by their names."""
 
@@ -40,6 +52,8 @@ def reward_reachability(subject: Subject) -> Measured:
     scores = {name: by_task for name, by_task in _strengths(subject).items() if name != "expert"}
     reached = {task for by_task in scores.values() for task, score in by_task.items() if score > 0}
     n = len(next(iter(scores.values())))
+    if not reached and list(scores) == ["random"]:
+        raise NotApplicable("random actions alone reach no reward; give evaluations as `reports`")
     summary = f"a score above 0 in {len(reached):,} of {n:,} tasks by {', '.join(scores)}"
     return Measured(bool(reached), summary, n)
 
@@ -78,12 +92,10 @@ def headroom(subject: Subject) -> Measured:
 
     A pass means that the upper end of its 95 % interval is at most 0.9: there is room to learn.
     """
-    floor = best_floor(blind_floors(subject))
-    weak = {
-        "random": _by_task(random_rows(subject, SAMPLES)),
-        floor.policy: _by_task(floor.rows),
-    }
-    scores = _given(subject) or weak
+    scores = _given(subject)
+    if not scores:
+        floor = best_floor(blind_floors(subject))
+        scores = {"random": _by_task(_random_rows(subject)), floor.policy: _by_task(floor.rows)}
     name = max(scores, key=lambda name: sum(scores[name].values()) / len(scores[name]))
     share = mean_ci95([*scores[name].values()], (0.0, 1.0))
     summary = f"{name} scores {share.value:.3f} [{share.low:.3f}, {share.high:.3f}]"
@@ -96,25 +108,22 @@ def reward_variance(subject: Subject) -> Measured:
     A pass means that the returns within a task differ in enough tasks for methods that compare
     them, such as GRPO, to learn: the lower end of the share's 95 % interval is above 0.05.
     """
-    if expert_rows(subject) is None:
-        raise NotApplicable("there is no expert to mix with random actions")
     results = []
-    for share in SHARES:
+    for name, rows in _mixtures(subject).items():
         returns: dict[str, set[float]] = {}
-        for row in mixed_rows(subject, share, SAMPLES):
+        for row in rows:
             returns.setdefault(row.task_id, set()).add(row.reward)
         varying = sum(len(values) > 1 for values in returns.values())
-        results.append((wilson_ci95(varying, len(returns)), share, len(returns)))
-    estimate, share, n = max(results)
+        results.append((wilson_ci95(varying, subject.n), name))
+    (value, low, high), name = max(results)
     summary = (
-        f"returns of {SAMPLES} episodes differ in {estimate.value:.3f} [{estimate.low:.3f}, "
-        f"{estimate.high:.3f}] of the tasks with the expert in {share:.0%} of the turns"
+        f"returns of {SAMPLES} episodes of {name} differ in {value:.3f} [{low:.3f}, {high:.3f}]"
     )
-    return Measured(estimate.low > VARYING, summary, n)
+    return Measured(low > VARYING, f"{summary} of the tasks", subject.n)
 
 
 def training_signal(subject: Subject) -> Measured:
-    """The trainer trains for a few minutes (``agentgym train --quick``), or a training is given.
+    """The trainer trains a tiny policy (``agentgym train``), or a training is given.
 
     A pass means that reinforcement learning raised the success on held-out tasks, compared task by
     task with the policy that it began with: the 95 % interval lies above 0.
@@ -123,29 +132,31 @@ def training_signal(subject: Subject) -> Measured:
         return _difference(subject.training)
     if find_spec("trainers") is None:
         raise NotApplicable("the trainer is not installed; give a training as `training`")
-    if subject.budget.left < LEAST_TRAINING:
-        raise NotRun(
-            "a training takes minutes; raise `seconds` to 1200 s or more, or "
-            "give a training as `training`"
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder, "run")
-        command = [sys.executable, "-m", "agentgym", "train", "--env", subject.name, "--quick"]
-        pairs = [f"{name}={json.dumps(value)}" for name, value in subject.kwargs.items()]
-        arguments = ["--env-kwargs", *pairs] if pairs else []
+    seconds = min(MOST_TRAINING, subject.budget.left)
+    if seconds < LEAST_TRAINING:
+        raise NotRun("a training takes minutes; raise `seconds`, or give a training as `training`")
+    pairs = [f"{name}={json.dumps(value)}" for name, value in subject.kwargs.items()]
+    arguments = [*(["--env-kwargs", *pairs] if pairs else []), "--seed", f"{subject.seed}"]
+    command = [sys.executable, "-m", "agentgym", "train", "--env", subject.name, *TRAINING]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            [*command, *arguments, "--out", str(Path(folder, "run"))],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        ) as process,
+    ):  # fmt: skip
         try:
-            process = subprocess.run(
-                [*command, *arguments, "--seed", f"{subject.seed}", "--out", str(out)],
-                capture_output=True, text=True, timeout=subject.budget.left, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
+            error = process.communicate(timeout=seconds)[1]
+        except subprocess.TimeoutExpired as late:
             raise NotRun(
-                f"the training did not end in {subject.budget.seconds:.0f} s; raise `seconds`, or "
-                "give a training as `training`"
-            ) from error
+                f"the training did not end in {seconds:.0f} s; give one as `training`"
+            ) from late
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)  # with the workers of its environments
         if process.returncode:
-            raise NotRun(f"the training failed: {process.stderr.strip()[-300:]}")
-        return _difference(out)
+            raise NotRun(f"the training failed: {error.strip()[-300:]}")
+        return _difference(Path(folder, "run"))
 
 
 def _difference(folder: Path) -> Measured:
@@ -163,18 +174,45 @@ def _difference(folder: Path) -> Measured:
 
 def _strengths(subject: Subject) -> Strengths:
     """Return the scores of given policies; without any, of stand-ins of growing strength."""
-    if given_scores := _given(subject):
-        return given_scores
-    scores = {"random": _by_task(random_rows(subject, SAMPLES))}
-    rows = expert_rows(subject)
-    if rows is not None:
-        for share in SHARES:
-            scores[f"{share:.0%} expert"] = _by_task(mixed_rows(subject, share, SAMPLES))
-        scores["expert"] = _by_task(rows)
+    if scores := _given(subject):
+        return scores
+    scores = {"random": _by_task(_random_rows(subject))}
+    with suppress(NotApplicable):
+        rows = {**_mixtures(subject), "expert": expert_rows(subject)}
+        scores |= {name: _by_task(episodes) for name, episodes in rows.items()}
     return scores
 
 
-def _given(subject: Subject) -> Strengths:
+def _mixtures(subject: Subject) -> dict[str, Rows]:
+    """Return the episodes of policies that act as the expert in a share of their turns.
+
+    The share is bisected, so that one scores about half-way between random actions and the expert.
+    """
+    middle = (_mean_score(expert_rows(subject)) + _mean_score(_random_rows(subject))) / 2
+    mixtures: dict[str, Rows] = {}
+    low, high = 0.0, MOST_EXPERT
+    for _ in range(MIXTURES):
+        share, seed = (low + high) / 2, subject.seed
+        make = partial(_mix, subject.env, share, seed)
+        name = f"{share:.0%} expert"
+        mixtures[name] = subject.rows(name, make, samples=SAMPLES)
+        low, high = (low, share) if _mean_score(mixtures[name]) > middle else (share, high)
+    return mixtures
+
+
+def _mix(env: TextEnv, share: float, seed: int) -> MixedPolicy:
+    return MixedPolicy(Expert(env), RandomPolicy(seed), share, seed)
+
+
+def _random_rows(subject: Subject) -> Rows:
+    return subject.rows("random", partial(RandomPolicy, subject.seed), samples=SAMPLES)
+
+
+def _mean_score(rows: Rows) -> float:
+    return sum(row.score for row in rows) / len(rows)
+
+
+def _given(subject: Subject) -> dict[str, dict[str, float]]:
     return {report.policy: _by_task(report.rows) for report in subject.reports}
 
 

@@ -1,13 +1,10 @@
-"""The result of a check, and the two ways in which a check ends without one."""
+"""The result of a check, and the two ways in which a check ends without a verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-
-SHOWN = 20
-"""Maximum number of pieces of evidence of a result."""
 
 
 class Status(str, Enum):
@@ -24,37 +21,34 @@ class Status(str, Enum):
 
 
 @dataclass(frozen=True)
-class CheckResult:
-    """The result of a check."""
-
-    check: str
-    """Name of the check."""
-    status: Status
-    """The verdict."""
-    summary: str
-    """What was done and measured, in a sentence."""
-    n: int = 0
-    """Number of observations behind the verdict: episodes, tasks or texts, as the summary says."""
-    seed: int = 0
-    """Seed of the tasks and episodes."""
-    evidence: tuple[str, ...] = ()
-    """Failing tasks, texts or places, at most `SHOWN`."""
-    seconds: float = 0.0
-    """Time that it took."""
-
-
-@dataclass(frozen=True)
 class Measured:
-    """What a check found, before its name, seed and time are added."""
+    """What a check returns, before its name, seed and time are added."""
 
     passed: bool
     """Whether the environment passed."""
     summary: str
     """What was done and measured, in a sentence."""
     n: int
-    """Number of observations."""
+    """Number of observations behind the verdict: episodes, tasks or texts, as the summary says."""
     evidence: Sequence[str] = ()
     """Failing tasks, texts or places."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The result of a check; fields of the same names are those of `Measured`."""
+
+    check: str
+    """Name of the check."""
+    status: Status
+    """The verdict."""
+    summary: str
+    n: int = 0
+    seed: int = 0
+    """Seed of the tasks and episodes."""
+    evidence: tuple[str, ...] = ()
+    seconds: float = 0.0
+    """Time that it took."""
 
 
 class NotApplicable(Exception):

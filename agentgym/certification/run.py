@@ -6,20 +6,12 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from agentgym.certification.certificate import FORMAT, Certificate
-from agentgym.certification.interfaces import make
-from agentgym.certification.result import (
-    SHOWN,
-    CheckResult,
-    Measured,
-    NotApplicable,
-    NotRun,
-    Status,
-)
+from agentgym.certification.result import CheckResult, NotApplicable, NotRun, Status
 from agentgym.certification.sameness import digest
 from agentgym.certification.subject import Budget, Subject
 from agentgym.certification.table import CHECKS
@@ -30,7 +22,7 @@ from agentgym.core.outcome import bounded, well_formed
 from agentgym.episodes.recorder import package_versions
 from agentgym.errors import AgentGymError, ConfigurationError, DependencyNotInstalled
 from agentgym.evaluation.evaluation_folder import read_report
-from agentgym.registration.making import env_name, resolve
+from agentgym.registration.making import env_name, make_named, resolve
 from agentgym.support.caching import write_atomically
 from agentgym.support.growing_file import append_line, drop_cut_line
 from agentgym.support.guesses import with_guesses
@@ -39,6 +31,8 @@ from agentgym.support.repeated_tracebacks import tracebacks_once
 
 EPISODES = "episodes_sha256"
 """Key of the line with the hash of the recorded episodes."""
+SHOWN = 20
+"""Maximum number of pieces of evidence of a result."""
 RESULTS = "checks.jsonl"
 """File of the results that are there; its first line has the settings."""
 SHARE = 0.25
@@ -104,54 +98,64 @@ def certify(
         )
     if not seconds > 0:
         raise ConfigurationError(f"expected `seconds` above 0, got {seconds!r:.80}")
-    kwargs = dict(env_kwargs or {})
-    with closing(make(env, kwargs)) as text_env, tracebacks_once(guard.logger):
-        splits = [split] if isinstance(split, str) else [*split]
-        counts = _spread(text_env, splits, num_tasks)
+    kwargs, total = dict(env_kwargs or {}), Budget(seconds)
+    with closing(make_named(env, kwargs, "env_kwargs")) as text_env, tracebacks_once(guard.logger):
+        counts = _spread(text_env, [split] if isinstance(split, str) else split, num_tasks)
         subject = Subject(
             env, kwargs, text_env, counts, seed, horizon, blind_limit, tuple(map(str, python)),
             tuple(map(read_report, reports)), None if training is None else Path(training),
             None if earlier is None else read_certificate(earlier),
         )  # fmt: skip
         about = _about(subject)
-        folder = None if out is None else Path(out)
-        results = {} if folder is None else _open(folder, about)
-        total = Budget(seconds)
+        file = None if out is None else Path(out, RESULTS)
+        lines = [] if file is None else _open(file, about)
+        results = {result.check: result for result in _read_results(lines)}
         for number, name in enumerate(named_checks):
             if name not in results or results[name].status not in (Status.PASS, Status.FAIL):
                 share = max(SHARE, 1 / (len(named_checks) - number))
                 subject.budget = Budget(total.left * share)
                 results[name] = run_check(name, subject)
-                if folder is not None:
-                    append_line(folder / RESULTS, json.dumps(asdict(results[name])) + "\n")
+                if file is not None:
+                    append_line(file, json.dumps(asdict(results[name])) + "\n")
             on_check(results[name])
+        sha256 = next((line[EPISODES] for line in reversed(lines) if EPISODES in line), "")
+        if "recorded" in subject.cache:
+            sha256 = digest(subject.cache["recorded"][1])
+            if file is not None:
+                append_line(file, json.dumps({EPISODES: sha256}) + "\n")
         certificate = Certificate(
             **about,
-            episodes_sha256=_episodes_sha256(subject, folder),
+            episodes_sha256=sha256,
             machine=machine(),
             packages=package_versions(),
             commit=commit(),
             results=tuple(results[name] for name in CHECKS if name in results),
         )
-    if folder is not None:
-        _write(folder, certificate)
+    if out is not None:
+        text = json.dumps(certificate.to_dict(), indent=2) + "\n"
+        texts = {"json": text, "md": certificate.markdown(), "html": certificate.html()}
+        for kind, content in texts.items():
+            write_atomically(Path(out, f"certificate.{kind}"), content.encode())
     return certificate
 
 
 def run_check(name: str, subject: Subject) -> CheckResult:
     """Run a check and return its result, whatever happens in it."""
     began = time.monotonic()
+    n, evidence = 0, tuple[str, ...]()
     try:
         subject.budget.check()
-        result = _result(name, subject, CHECKS[name].run(subject))
+        measured = CHECKS[name](subject)
+        status = Status.PASS if measured.passed else Status.FAIL
+        summary, n, evidence = measured.summary, measured.n, _shortened(measured.evidence)
     except (NotApplicable, DependencyNotInstalled) as reason:
-        result = CheckResult(name, Status.NOT_APPLICABLE, str(reason), seed=subject.seed)
+        status, summary = Status.NOT_APPLICABLE, str(reason)
     except NotRun as reason:
-        result = CheckResult(name, Status.NOT_RUN, str(reason), seed=subject.seed)
+        status, summary = Status.NOT_RUN, str(reason)
     except AgentGymError as error:  # the environment fails in nearly every episode, for example
-        words = bounded(well_formed(" ".join(f"{error}".split())), 300)
-        result = CheckResult(name, Status.FAIL, words, seed=subject.seed)
-    return replace(result, seconds=round(time.monotonic() - began, 3))
+        status, summary = Status.FAIL, bounded(" ".join(f"{error}".split()), 300)
+    seconds = round(time.monotonic() - began, 3)
+    return CheckResult(name, status, well_formed(summary), n, subject.seed, evidence, seconds)
 
 
 def read_certificate(file: str | Path) -> dict[str, Any]:
@@ -169,13 +173,10 @@ def read_certificate(file: str | Path) -> dict[str, Any]:
     raise ConfigurationError(f"expected the certificate.json of agentgym certify --out, got {file}")
 
 
-def _result(name: str, subject: Subject, measured: Measured) -> CheckResult:
-    evidence = tuple(well_formed(bounded(line, 500)) for line in measured.evidence)
-    if len(evidence) > SHOWN:
-        evidence = (*evidence[:SHOWN], f"... and {len(evidence) - SHOWN:,} more")
-    status = Status.PASS if measured.passed else Status.FAIL
-    summary = well_formed(measured.summary)
-    return CheckResult(name, status, summary, measured.n, subject.seed, evidence)
+def _shortened(evidence: Sequence[str]) -> tuple[str, ...]:
+    lines = tuple(well_formed(bounded(line, 500)) for line in evidence[:SHOWN])
+    more = len(evidence) - SHOWN
+    return (*lines, f"... and {more:,} more") if more > 0 else lines
 
 
 def _chosen(checks: Sequence[str]) -> list[str]:
@@ -189,13 +190,13 @@ def _chosen(checks: Sequence[str]) -> list[str]:
 
 def _spread(env: TextEnv, splits: Sequence[str], num_tasks: int) -> dict[str, int]:
     """Spread a number of tasks evenly over splits."""
-    names = [env.tasks.check(name) for name in splits] or [*env.tasks.splits]
-    names = [name for name in names if env.tasks.len(name)]
-    shares = (
-        (k + 1) * num_tasks // len(names) - k * num_tasks // len(names) for k in range(len(names))
-    )
+    names = [env.tasks.check(name) for name in splits] or env.tasks.splits
+    sizes = {name: size for name in names if (size := env.tasks.len(name))}
+    share, rest = divmod(num_tasks, len(sizes))
+    extra = len(sizes) - rest  # the last splits get one more
     counts = {
-        name: min(share, env.tasks.len(name)) for name, share in zip(names, shares, strict=True)
+        name: min(share + (place >= extra), size)
+        for place, (name, size) in enumerate(sizes.items())
     }
     return {name: count for name, count in counts.items() if count}
 
@@ -215,43 +216,29 @@ def _about(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _episodes_sha256(subject: Subject, folder: Path | None) -> str:
-    """Return the hash of the recorded episodes, of this call or an earlier one in the folder."""
-    if "recorded" in subject.cache:
-        sha256 = digest(subject.cache["recorded"][1])
-        if folder is not None:
-            append_line(folder / RESULTS, json.dumps({EPISODES: sha256}) + "\n")
-        return sha256
-    lines = [] if folder is None else (folder / RESULTS).read_text("utf-8").split("\n")[:-1]
-    hashes = [line[EPISODES] for text in lines if EPISODES in (line := json.loads(text))]
-    return str(hashes[-1]) if hashes else ""
-
-
-def _open(folder: Path, about: Mapping[str, Any]) -> dict[str, CheckResult]:
-    """Return the results that a folder has; begin the folder if it is new.
+def _open(file: Path, about: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the lines that a file has after the first; begin it if it is new.
 
     Raises:
-        ConfigurationError: It has a certificate with other settings, or other files.
+        ConfigurationError: It belongs to a certificate with other settings, or cannot be written.
     """
-    file = folder / RESULTS
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         drop_cut_line(file)
         if not file.exists() or not file.stat().st_size:
             append_line(file, json.dumps(about) + "\n")
-            return {}
-        lines = [json.loads(line) for line in file.read_text("utf-8").split("\n")[:-1]]
+        head, *lines = map(json.loads, file.read_text("utf-8").split("\n")[:-1])
     except (OSError, ValueError) as error:
         raise ConfigurationError(
-            f"expected a folder that can be written, got {folder}: {error}"
+            f"expected a folder that can be written, got {file.parent}: {error}"
         ) from error
-    if lines[0] != about:
-        changed = [name for name in about if lines[0].get(name) != about[name]]
+    if head != about:
+        changed = [name for name in about if head.get(name) != about[name]]
         raise ConfigurationError(
-            f"expected a certificate of the same settings in {folder}, got another "
+            f"expected a certificate of the same settings in {file.parent}, got another "
             f"{', '.join(changed)}; choose another folder"
         )
-    return {result.check: result for result in _read_results(lines[1:])}
+    return lines
 
 
 def _read_results(lines: Sequence[Mapping[str, Any]]) -> Iterator[CheckResult]:
@@ -259,13 +246,3 @@ def _read_results(lines: Sequence[Mapping[str, Any]]) -> Iterator[CheckResult]:
         if line.get("check") in CHECKS:
             entry = {**line, "status": Status(line["status"]), "evidence": tuple(line["evidence"])}
             yield CheckResult(**entry)
-
-
-def _write(folder: Path, certificate: Certificate) -> None:
-    text = json.dumps(certificate.to_dict(), indent=2) + "\n"
-    for name, content in (
-        ("certificate.json", text),
-        ("certificate.md", certificate.markdown()),
-        ("certificate.html", certificate.html()),
-    ):
-        write_atomically(folder / name, content.encode())

@@ -11,11 +11,11 @@ from typing import Any
 
 from agentgym.certification.result import NotApplicable, NotRun
 from agentgym.core.env import TextEnv
-from agentgym.core.tasks import Task
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.runner import evaluate
 from agentgym.policies.base import Policy
+from agentgym.registration.making import make_named
 
 Rows = Sequence[EpisodeResult]
 MakePolicy = Callable[[], Policy]
@@ -84,11 +84,6 @@ class Subject:
         return sum(self.counts.values())
 
     @property
-    def tasks(self) -> list[Task]:
-        """The tasks that are played, split by split."""
-        return [self.env.tasks.find(task_id) for task_id in self.task_ids]
-
-    @property
     def task_ids(self) -> list[str]:
         """Ids of the tasks that are played, split by split."""
         panels = (self.env.tasks.panel(*entry, self.seed) for entry in self.counts.items())
@@ -97,7 +92,12 @@ class Subject:
     @property
     def panel_sha256(self) -> str:
         """Hash over the content of the tasks that are played."""
-        return hashlib.sha256("".join(task.digest() for task in self.tasks).encode()).hexdigest()
+        tasks = map(self.env.tasks.find, self.task_ids)
+        return hashlib.sha256("".join(task.digest() for task in tasks).encode()).hexdigest()
+
+    def make(self) -> TextEnv:
+        """Make another environment of the same name and arguments, without wrappers."""
+        return make_named(self.name, self.kwargs, "env_kwargs")
 
     def remember(self, key: object, make: Callable[[], Any]) -> Any:
         """Return something that is made once for all checks."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from itertools import combinations
 
 from agentgym.certification.result import Measured, NotApplicable
@@ -19,8 +18,8 @@ NEAR_TASKS = 100
 """About how many tasks of each split are compared word by word."""
 LONGEST = 20_000
 """Maximum number of characters of a task that are compared."""
-SEEDS = 8
-"""Number of seeds that are compared."""
+SEEDS = range(8)
+"""Seeds that are compared."""
 
 
 def unique_ids(subject: Subject) -> Measured:
@@ -28,11 +27,10 @@ def unique_ids(subject: Subject) -> Measured:
 
     A pass means that an id names one task, in all splits together.
     """
-    tasks = [task for tasks in _split_tasks(subject).values() for task in tasks]
-    counts = Counter(task.id for task in tasks)
+    counts = Counter(task.id for tasks in _by_split(subject).values() for task in tasks)
     ambiguous = [f"{task_id} names {count} tasks" for task_id, count in counts.items() if count > 1]
-    summary = f"{len(tasks):,} tasks, {len(ambiguous)} ambiguous ids"
-    return Measured(not ambiguous, summary, len(tasks), ambiguous)
+    n = counts.total()
+    return Measured(not ambiguous, f"{n:,} tasks, {len(ambiguous)} ambiguous ids", n, ambiguous)
 
 
 def disjoint_splits(subject: Subject) -> Measured:
@@ -40,17 +38,16 @@ def disjoint_splits(subject: Subject) -> Measured:
 
     A pass means that no task looked at is in two splits under different ids.
     """
-    by_split = _several(subject)
     contents = {
         split: {canonical_json([task.goal, dict(task.content)]): task.id for task in tasks}
-        for split, tasks in by_split.items()
+        for split, tasks in _by_split(subject, least=2).items()
     }
     shared = [
         f"{contents[a][content]} ({a}) = {contents[b][content]} ({b})"
         for a, b in combinations(contents, 2)
         for content in contents[a].keys() & contents[b].keys()
     ]
-    n = sum(map(len, by_split.values()))
+    n = sum(map(len, _by_split(subject).values()))
     return Measured(not shared, f"{n:,} tasks, {len(shared)} in two splits", n, sorted(shared))
 
 
@@ -61,7 +58,7 @@ def near_duplicates(subject: Subject) -> Measured:
     """
     by_split = {
         split: [(task.id, shingles(task)) for task in tasks[:: max(1, len(tasks) // NEAR_TASKS)]]
-        for split, tasks in _several(subject).items()
+        for split, tasks in _by_split(subject, least=2).items()
     }
     near = []
     for a, b in combinations(by_split, 2):
@@ -88,20 +85,20 @@ def seed_control(subject: Subject) -> Measured:
 
     A pass means that equal seeds begin equal episodes, and that not all seeds begin the same one.
     """
-    openings = [_opening(subject, seed) for seed in range(SEEDS)]
-    again = [_opening(subject, seed) for seed in reversed(range(SEEDS))][::-1]
-    changed = [
-        f"seed {seed}: {openings[seed][0]} then {again[seed][0]}"
-        for seed in range(SEEDS)
-        if openings[seed] != again[seed]
-    ]
-    kinds, size = len({*openings}), subject.env.tasks.len(subject.env.split)
-    if kinds == 1 and size == 1 and not changed:
+
+    def begin(seed: int) -> tuple[str, str]:
+        observation, info = subject.env.reset(seed=seed)
+        return str(info["task_id"]), observation
+
+    first = {seed: begin(seed) for seed in SEEDS}
+    again = {seed: begin(seed) for seed in reversed(SEEDS)}
+    changed = [f"seed {s}: {first[s][0]} then {again[s][0]}" for s in SEEDS if first[s] != again[s]]
+    kinds = len({*first.values()})
+    if kinds == 1 and not changed and subject.env.tasks.len(subject.env.split) == 1:
         raise NotApplicable("there is one task, and no seed changes it")
-    counted = kinds > 1
-    ignored = [] if counted else [f"{SEEDS} seeds begin the same episode"]
-    summary = f"{SEEDS} seeds begin {kinds} different episodes, {len(changed)} change"
-    return Measured(counted and not changed, summary, 2 * SEEDS, changed + ignored)
+    evidence = [*changed, *([] if kinds > 1 else [f"{len(SEEDS)} seeds begin the same episode"])]
+    summary = f"{len(SEEDS)} seeds begin {kinds} different episodes, {len(changed)} change"
+    return Measured(not evidence, summary, 2 * len(SEEDS), evidence)
 
 
 def immutable_version(subject: Subject) -> Measured:
@@ -111,35 +108,29 @@ def immutable_version(subject: Subject) -> Measured:
     """
     if subject.earlier is None:
         raise NotApplicable("there is no earlier certificate to compare with; give it as `earlier`")
-    then = str(subject.earlier.get("panel_sha256", ""))
-    summary = f"panel {subject.panel_sha256[:16]}, then {then[:16]}"
-    return Measured(then == subject.panel_sha256, summary, subject.n)
+    then, now = str(subject.earlier.get("panel_sha256", "")), subject.panel_sha256
+    return Measured(then == now, f"panel {now[:16]}, then {then[:16]}", subject.n)
 
 
-def _opening(subject: Subject, seed: int) -> tuple[str, str]:
-    observation, info = subject.env.reset(seed=seed)
-    return str(info["task_id"]), observation
+def _by_split(subject: Subject, least: int = 1) -> dict[str, list[Task]]:
+    """Return tasks that are spread evenly over each split.
 
+    Raises:
+        NotApplicable: There are fewer splits than ``least``.
+    """
 
-def _split_tasks(subject: Subject) -> dict[str, list[Task]]:
-    """Return tasks that are spread evenly over each split."""
-
-    def listed() -> Iterator[tuple[str, list[Task]]]:
+    def find() -> dict[str, list[Task]]:
         tasks = subject.env.tasks
+        by_split: dict[str, list[Task]] = {}
         for split in subject.counts:
             stride = max(1, tasks.len(split) // MOST_TASKS)
-            looked_at = []
+            by_split[split] = []
             for index in range(0, tasks.len(split), stride)[:MOST_TASKS]:
                 subject.budget.check()
-                looked_at.append(tasks.task(split, index))
-            yield split, looked_at
+                by_split[split].append(tasks.task(split, index))
+        return by_split
 
-    by_split: dict[str, list[Task]] = subject.remember("tasks", lambda: dict(listed()))
-    return by_split
-
-
-def _several(subject: Subject) -> dict[str, list[Task]]:
-    by_split = _split_tasks(subject)
-    if len(by_split) < 2:
+    by_split: dict[str, list[Task]] = subject.remember("tasks", find)
+    if len(by_split) < least:
         raise NotApplicable("there is one split")
     return by_split

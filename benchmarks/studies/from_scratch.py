@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgym.certification.players import blind_floors
-from agentgym.certification.solving import best_floor
+from agentgym.certification.solving import best_floor, blind_floors
 from agentgym.certification.subject import Subject
 from agentgym.core.env import TextEnv
 from benchmarks.studies.runner.study import Arm, Runs, Study

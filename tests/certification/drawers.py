@@ -55,6 +55,8 @@ class DrawersEnv(TextEnv[Any]):
         ),
     )
     task_list: ClassVar[TaskList] = tasks()
+    work: ClassVar[float] = 0.0
+    """What all turns took, as a clock that no other process delays."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(self.task_list, **{"horizon": 10, **kwargs})
@@ -65,6 +67,7 @@ class DrawersEnv(TextEnv[Any]):
         return f"There are four drawers. {task.content['notes']}"
 
     def _act(self, action: str) -> Outcome:
+        DrawersEnv.work += 1.0
         verb, _, word = action.partition(" ")
         if verb == "look" and word in DRAWERS:
             self.known = self.known or word == self.task.content["drawer"]
@@ -257,6 +260,13 @@ class LeavesFiles(DrawersEnv):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.files.append(os.open(os.devnull, os.O_RDONLY))
+
+
+class SlowIfRight(DrawersEnv):
+    def _wins(self, colour: str) -> bool:
+        won = super()._wins(colour)
+        DrawersEnv.work += 9.0 * won
+        return won
 
 
 class NamesColour(DrawersEnv):

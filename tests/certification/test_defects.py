@@ -33,6 +33,7 @@ DEFECTS: dict[str, type[drawers.DrawersEnv]] = {
     "unbroken": drawers.Breaks,
     "bounded_memory": drawers.Hoards,
     "closed": drawers.LeavesFiles,
+    "timing": drawers.SlowIfRight,
     "transcriber": drawers.NamesColour,
     "task_ids": drawers.ColourInId,
     "blind": drawers.AlwaysAmber,
@@ -82,6 +83,14 @@ def settings_of(check: str, folder: Path, *, sound: bool) -> dict[str, Any]:
         file.write_text(json.dumps({**earlier, "machine": {"system": "another"}, **changed}))
         return {"earlier": file}
     return {}
+
+
+@pytest.fixture(autouse=True)
+def counted_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count turns in place of processor time, which a busy machine stretches."""
+    monkeypatch.setattr(
+        "agentgym.certification.bounds.time.thread_time", lambda: drawers.DrawersEnv.work
+    )
 
 
 def test_every_check_has_a_defect() -> None:

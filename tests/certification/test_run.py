@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from agentgym.certification import CHECKS, Certificate, CheckResult, Status, certify
+from agentgym.certification import Certificate, CheckResult, Status, certify
 from agentgym.certification.run import RESULTS, read_certificate
+from agentgym.certification.table import meaning
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.evaluation import evaluate
 from tests.certification.drawers import DrawersEnv, OwnProcess, register
@@ -36,7 +37,7 @@ def test_results_are_in_the_order_of_the_checks_and_say_how_many(tmp_path: Path)
     assert data["results"][1]["status"] == "pass" and data["panel_sha256"]
     markdown = (tmp_path / "certificate.md").read_text()
     assert "| expert | pass | 6 | solves 6 of 6 tasks" in markdown
-    assert CHECKS["expert"].means in markdown and "25" in markdown
+    assert meaning("expert") in markdown
     assert "solves 6 of 6 tasks" in (tmp_path / "certificate.html").read_text()
 
 
@@ -107,6 +108,26 @@ def test_what_means_nothing_says_why() -> None:
     certificate = certify(NAME, ["immutable_version", "cross_host", "other_python"], num_tasks=2)
     assert {result.status for result in certificate.results} == {Status.NOT_APPLICABLE}
     assert all("give" in result.summary for result in certificate.results)
+
+
+@pytest.mark.slow
+def test_a_coarse_ladder_of_stand_ins_fails_no_family() -> None:
+    """A tenth of the expert's turns is too little in TextCraft, and a quarter is nearly all."""
+    certificate = certify("textcraft", ["difficulty_separation"])
+    assert certificate.passed, certificate["difficulty_separation"]
+
+
+def test_a_training_needs_minutes() -> None:
+    [result] = certify(NAME, ["training_signal"], num_tasks=2, seconds=60).results
+    assert result.status is Status.NOT_RUN and "raise `seconds`" in result.summary
+
+
+@pytest.mark.slow
+def test_a_training_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr("agentgym.certification.learning.LEAST_TRAINING", 0.0)
+    [result] = certify(NAME, ["training_signal"], num_tasks=2, seconds=2).results
+    assert result.status is Status.NOT_RUN and "did not end in" in result.summary
 
 
 @pytest.mark.slow

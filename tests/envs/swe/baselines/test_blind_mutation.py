@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentgym.actions import GRAMMARS
-from agentgym.certification.players import blind_floors
-from agentgym.certification.solving import best_floor
+from agentgym.certification.solving import best_floor, blind_floors
 from agentgym.certification.subject import Subject
 from agentgym.core.language import Language
 from agentgym.envs.swe.baselines import BlindMutation, token_search
