@@ -18,7 +18,8 @@ from agentgym.evaluation.prices import Limits, Prices, Spending
 
 PATIENCE = 20
 """Number of consecutive fruitless episodes that stops an evaluation; at least twice the number of
-concurrent episodes."""
+concurrent episodes. Episodes that an earlier session has left broken are not counted: a tenth of a
+large panel may always fail, and a resumed evaluation plays them one after another."""
 
 
 RAISE = "raise `total_limits` to resume the same evaluation"
@@ -62,6 +63,7 @@ class EvaluationSession:
             self.results = {
                 k: result for k, result in old_results.items() if result.valid and k in keys
             }
+        self._broken_before = old_results.keys() - self.results.keys()
         self.limits = limits or Limits()
         # Broken episodes are played again, but their tokens have been paid for.
         self._spending = Spending(self.limits, prices, [*old_results.values()])
@@ -78,8 +80,9 @@ class EvaluationSession:
 
     @property
     def todo(self) -> list[Job]:
-        """The episodes that have not been played, or were broken."""
-        return [job for job in self._planned.jobs if job.key not in self.results]
+        """The episodes that have not been played, then those that were broken."""
+        jobs = [job for job in self._planned.jobs if job.key not in self.results]
+        return sorted(jobs, key=lambda job: job.key in self._broken_before)
 
     @property
     def seconds(self) -> float:
@@ -113,7 +116,10 @@ class EvaluationSession:
             with closing(play_all(players, todo, self._spending)) as outcomes:
                 for outcome in outcomes:
                     self._keep(outcome)
-                    failed = failed + 1 if outcome.result.fruitless else 0
+                    if not outcome.result.fruitless:
+                        failed = 0
+                    elif outcome.job.key not in self._broken_before:
+                        failed += 1
                     if failed >= patience:
                         raise self._failure(
                             f"the last {failed} episodes all failed", outcome.result

@@ -289,6 +289,26 @@ def test_it_stops_when_nearly_everything_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_episodes_that_broke_before_do_not_end_a_resumed_evaluation(tmp_path: Path) -> None:
+    """Thirty tasks that always fail, spread over 90, come in a row once the others are played."""
+
+    class Refusing(Reader):
+        def reset(self, observation: str, info: Mapping[str, Any]) -> None:
+            super().reset(observation, info)
+            if info["task_id"] in refused:
+                raise PolicyFailure("the endpoint answered 500")
+
+    refused = set(ToyEnv().tasks.panel("test", 90, 0).ids[::3])
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Refusing(last=75), TOY_ID, num_tasks=90, out=tmp_path / "cut")
+    policy = Refusing()
+    report = evaluate(policy, TOY_ID, num_tasks=90, out=tmp_path / "cut")
+    assert report == evaluate(Refusing(), TOY_ID, num_tasks=90) and report.errors == 30
+    assert policy.begun == 15 + 25
+    retried = evaluate(Refusing(), TOY_ID, num_tasks=90, out=tmp_path / "cut", retry_failed=True)
+    assert retried == report
+
+
 def test_kill_9_loses_no_episode_that_has_ended(tmp_path: Path) -> None:
     code = (
         "from agentgym.evaluation import evaluate\n"
