@@ -10,13 +10,8 @@ Smallest run: ``--n 8 --latency 0.05`` (misses the bar)
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -26,83 +21,22 @@ from provenance import to_json
 
 from agentgym import evaluate, make
 from agentgym.policies import ChatConfig, ChatPolicy
+from benchmarks.endpoints import Reply, completion, serving
 
 BAR = 0.2
 """Maximum time with 8 episodes in flight, as a share of that with 1."""
-
-
-class Endpoint(ThreadingHTTPServer):
-    """Answers every chat completion with one action, after a wait.
-
-    Args:
-        latency: Seconds to wait.
-    """
-
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, latency: float) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.latency = latency
-        self.lock = threading.Lock()
-        self.in_flight = self.most = self.requests = 0
-
-    @property
-    def url(self) -> str:
-        """Its address, up to /v1."""
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    """One connection."""
-
-    protocol_version = "HTTP/1.1"
-    server: Endpoint
-
-    def do_POST(self) -> None:
-        """Wait, and answer."""
-        self.rfile.read(int(self.headers["Content-Length"]))
-        server = self.server
-        with server.lock:
-            server.requests += 1
-            server.in_flight += 1
-            server.most = max(server.most, server.in_flight)
-        time.sleep(server.latency)
-        with server.lock:
-            server.in_flight -= 1
-        message = {"role": "assistant", "content": "search[shoes]"}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
-        body = json.dumps(
-            {"choices": [choice], "usage": usage, "object": "chat.completion"}
-        ).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def serving(latency: float) -> Iterator[Endpoint]:
-    """Serve in a thread."""
-    server = Endpoint(latency)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def measure(concurrency: int, options: argparse.Namespace) -> dict[str, Any]:
     """Play the panel with a number of episodes in flight."""
     env = make("webshop", difficulty="easy", horizon=options.turns)
     env.reset(seed=0)  # builds the shop, which is not measured
-    with serving(options.latency) as server:
+
+    def answer(body: bytes) -> Reply:
+        time.sleep(options.latency)
+        return completion("search[shoes]")
+
+    with serving(answer) as server:
         config = ChatConfig("local", server.url)
         policy = ChatPolicy(config, env.unwrapped.action_prompt())  # type: ignore[attr-defined]
         start = time.perf_counter()

@@ -11,7 +11,12 @@ from __future__ import annotations
 
 import json
 import re
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.endpoints import Endpoint, Reply, completion
 
 PORT = 8765
 URL = f"http://127.0.0.1:{PORT}/v1"
@@ -25,33 +30,14 @@ def answer(question: str) -> str:
     return f"Nothing went wrong.\nVERDICT {marks[-1]} SOUND" if marks else "This is no question."
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """Answers one request."""
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        message = {"role": "assistant", "content": answer(request["messages"][-1]["content"])}
-        choice = {"index": 0, "finish_reason": "stop", "message": message}
-        usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-        body = json.dumps(
-            {
-                "id": "1", "object": "chat.completion", "created": 0, "model": "script",
-                "choices": [choice], "usage": usage,
-            }
-        ).encode()  # fmt: skip
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args: object) -> None:
-        """Say nothing."""
+def _judge(body: bytes) -> Reply:
+    """Answer one request."""
+    return completion(answer(json.loads(body)["messages"][-1]["content"]))
 
 
 def main() -> None:
     """Serve."""
-    with ThreadingHTTPServer(("127.0.0.1", PORT), _Handler) as server:
+    with Endpoint(_judge, PORT) as server:
         print(f"judging at {URL}; end with Ctrl-C")
         server.serve_forever()
 

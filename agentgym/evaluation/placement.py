@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ from agentgym.vector.ray_actors import cluster_cpus
 THREADS = 8
 """Default number of concurrent episodes for the thread back end, and for policies that wait for an
 endpoint."""
+
+STARTS = 32
+"""Maximum number of processes or actors that start at the same time."""
 
 Env = gymnasium.Env[str, str]
 
@@ -83,17 +87,25 @@ class Where:
         spec = first.spec or first.unwrapped.spec
         # With other back ends `first` only describes the tasks, because it runs in this process
         # without a time limit.
-        envs: list[Env] = [first] if self.backend == "sync" else []
+        if self.backend != "sync":
+
+            def start(_: int) -> Env:
+                isolated = IsolatedEnv(spec, self.backend, self.step_timeout)
+                stack.callback(isolated.close)
+                return isolated
+
+            # A process or an actor takes a second or more to start, most of which is waiting.
+            # Threads share what the first of them has built.
+            with ThreadPoolExecutor(1 if self.backend == "thread" else STARTS) as pool:
+                return [*pool.map(start, range(number))]
+        envs: list[Env] = [first]
         while len(envs) < number:
-            if self.backend != "sync":
-                env: Env = IsolatedEnv(spec, self.backend, self.step_timeout)
-            elif spec is None:
+            if spec is None:
                 raise ConfigurationError(
                     "expected an environment that gymnasium.make can make again for concurrency "
                     "above 1, got one without an id; give its id"
                 )
-            else:
-                env = GuardedEnv(gymnasium.make(spec, disable_env_checker=True))
+            env = GuardedEnv(gymnasium.make(spec, disable_env_checker=True))
             stack.callback(env.close)
             envs.append(env)
         return envs
