@@ -39,8 +39,8 @@ PORT = 8765
 """Port of the server of OpenEnv's template."""
 ECHO = "echo"
 """Name of that environment."""
-LEFT_OUT = ("training_signal", "immutable_version", "cross_host", "other_python")
-"""Checks that take minutes, or need more than the environment."""
+LEFT_OUT = ("training_signal", "immutable_version", "cross_host", "other_python", "openenv")
+"""Checks that take minutes, or need more than the environment and its package."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Project:
 
 PROJECTS: Mapping[str, Project] = {
     "gymnasium": Project(
-        "gymnasium", "1.4.0", ("gymnasium:FrozenLake-v1", "gymnasium:Blackjack-v1"), ("pygame",)
+        "gymnasium", "1.4.0", ("gymnasium:FrozenLake-v1", "gymnasium:Blackjack-v1")
     ),
     "gem": Project(
         "gem-llm", "0.1.0",
@@ -121,7 +121,6 @@ WORDS: Mapping[str, str] = {
     "difficulty_separation": "three strengths are not told apart",
     "reward_variance": "returns hardly vary within a task",
     "http": "an episode changes through HTTP",
-    "openenv": "an episode changes through OpenEnv",
     "mcp": "an episode changes through MCP",
 }
 """What a failed check means, in words."""
