@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from trainers.rollouts.engines.base import (
     Completion,
@@ -29,7 +30,7 @@ from trainers.rollouts.engines.base import (
 )
 from trainers.rollouts.engines.drafts import Drafts
 from trainers.rollouts.engines.forwards import Segment, forward_of
-from trainers.rollouts.engines.merged_adapters import MergedAdapters
+from trainers.rollouts.engines.generation_weights import GenerationWeights
 from trainers.rollouts.engines.policy_weights import check_whole
 from trainers.rollouts.engines.shared_prefixes import LEAST, shared_length, shared_prefixes
 
@@ -43,6 +44,8 @@ MOST_GUESSED = 2
 """Maximum draft tokens of a row that are verified in one forward pass."""
 ANCHORS = 64
 """Number of latest prompts that are compared with new ones for a shared prefix."""
+BLOCK = 256
+"""Tokens of a vocabulary whose probabilities are summed at a time."""
 _DRAWS = 64
 """Random numbers made at a time for a request."""
 
@@ -78,12 +81,33 @@ def draw(logp: Tensor, uniforms: Sequence[float]) -> Tensor:
     Returns:
         (B,) ids, never of a token without probability.
     """
-    # In float64: in single precision a large vocabulary's tail would be lost in the sum.
+    # Running sums are float64: in single precision a large vocabulary's tail would be lost. They
+    # run over blocks, then within one block: over whole rows they would cost five times as much as
+    # the softmax.
     wide = torch.float32 if logp.device.type == "mps" else torch.float64
-    mass = logp.to(wide).exp().cumsum(-1)
-    point = torch.tensor(uniforms, dtype=wide, device=logp.device)[:, None] * mass[:, -1:]
-    tokens = torch.searchsorted(mass, point, right=True)[:, 0]
-    return tokens.clamp(max=logp.shape[-1] - 1)
+    padding = -logp.shape[-1] % BLOCK
+    masses = logp.exp()
+    if padding:
+        masses = pad(masses, (0, padding))
+    masses = masses.unflatten(-1, (-1, BLOCK))  # (B, blocks, BLOCK)
+    ends = masses.sum(-1).to(wide).cumsum(-1)  # (B, blocks)
+    point = torch.tensor(uniforms, dtype=wide, device=logp.device)[:, None] * ends[:, -1:]
+    block = _first_above(ends, point)  # (B, 1)
+    before = torch.where(block > 0, ends.gather(-1, (block - 1).clamp(min=0)), 0.0)
+    rows = torch.arange(len(masses), device=logp.device)
+    inner = masses[rows, block[:, 0]].to(wide).cumsum(-1)  # (B, BLOCK)
+    tokens = (block * BLOCK + _first_above(inner, point - before))[:, 0]
+    return tokens.clamp(max=logp.shape[-1] - 1)  # Probabilities that are NaN may point at padding.
+
+
+def _first_above(sums: Tensor, point: Tensor) -> Tensor:
+    """Return the (B, 1) first index at which running sums (B, N) exceed a point (B, 1).
+
+    Where rounding leaves no such index, it is the last one at which the sum rises.
+    """
+    last_rise = torch.searchsorted(sums, sums[:, -1:].contiguous())
+    index = torch.minimum(torch.searchsorted(sums, point, right=True), last_rise)
+    return index.clamp(max=sums.shape[-1] - 1)  # Sums of NaN have no order.
 
 
 class _Uniforms:
@@ -206,7 +230,7 @@ class HFEngine:
         with self._precision():
             self._forward = forward_of(model, pad=pad_id, dtype=autocast, room=(slots, context))
         self._max_drafts = drafts if self._forward.joins else 0
-        self._adapters = MergedAdapters(model if merge else None)
+        self._weights = GenerationWeights(model, autocast, merge)
         self._forget()
 
     @classmethod
@@ -263,7 +287,7 @@ class HFEngine:
         completions: list[tuple[int, Completion]] = []
         if self.running:
             try:
-                with torch.no_grad(), self._precision(), self._adapters.in_use():
+                with torch.no_grad(), self._precision(), self._weights.in_use():
                     completions = self._step()
             except BaseException:
                 self.abort()
@@ -286,17 +310,17 @@ class HFEngine:
         """
         require_idle(self)
         self._forget()
-        self._adapters.drop()
+        self._weights.drop()
         self.version = version
 
     def rest(self) -> None:
-        """Free merged adapters; the other weights are those being trained."""
-        self._adapters.drop()
+        """Free merged and cast copies; the other weights are those being trained."""
+        self._weights.drop()
 
     def close(self) -> None:
         """Free the cache."""
         self.abort()
-        self._adapters.drop()
+        self._weights.drop()
         self._forward.close()
 
     # -- what is kept ----------------------------------------------------------------------------
@@ -314,7 +338,7 @@ class HFEngine:
         stamp = sum(parameter._version for parameter in self.model.parameters())
         if stamp != self._stamp:
             self._forget()
-            self._adapters.drop()
+            self._weights.drop()
         self._stamp = stamp
 
     def _give_model_back(self) -> None:

@@ -320,6 +320,20 @@ def test_draws_follow_the_distribution():
     assert edges.tolist() == [0, 3]
 
 
+def test_draws_of_a_large_vocabulary_are_those_of_one_running_sum():
+    rng = np.random.Generator(np.random.Philox(key=6))
+    logits = torch.from_numpy(rng.normal(size=(64, 1_003)) * 6).float()
+    logits[:, 500:800] = -torch.inf  # whole blocks without probability
+    logp = torch.log_softmax(logits, -1)
+    uniforms = rng.random(64).tolist()
+    sums = logp.double().exp().cumsum(-1)
+    point = torch.tensor(uniforms, dtype=torch.float64)[:, None] * sums[:, -1:]
+    expected = torch.searchsorted(sums, point, right=True)[:, 0]
+    assert torch.equal(draw(logp, uniforms), expected)
+    last = draw(logp[:, :800], [1 - 2**-53] * 64)
+    assert (last < 500).all()
+
+
 def test_samplings_do_not_mix_and_weights_wait():
     model = tiny_policy.model().train()
     engine = HFEngine(model)

@@ -1,4 +1,4 @@
-"""Adapters are merged while an engine generates, and nothing of it stays."""
+"""Adapters are merged and matrices cast while an engine generates, and nothing of it stays."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 
 from tests.trainers.vllm.policy import add_lora, copied, make_model
 from trainers.rollouts.engines.base import Request, Sampling, generate
+from trainers.rollouts.engines.generation_weights import GenerationWeights, mergeable_layers
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.engines.merged_adapters import MergedAdapters, mergeable_layers
 from trainers.rollouts.engines.parity import probe_parity
 from trainers.rollouts.engines.policy_weights import merged_parameters, round_stochastically
 
@@ -71,29 +71,59 @@ def test_trained_adapters_are_merged_anew() -> None:
 def test_resting_frees_the_merged_weights() -> None:
     engine = HFEngine(add_lora(make_model()))
     generate(engine, PROMPTS, SAMPLING)
-    assert engine._adapters._merged
+    assert engine._weights._copies
     engine.rest()
-    assert not engine._adapters._merged
+    assert not engine._weights._copies
     generate(engine, PROMPTS, SAMPLING)
     engine.sync((), 1)
-    assert not engine._adapters._merged
+    assert not engine._weights._copies
 
 
 def test_an_error_leaves_the_base_in_its_place() -> None:
     model = add_lora(make_model())
     weights_before = copied(model)
-    with pytest.raises(ZeroDivisionError), MergedAdapters(model).in_use():
+    with pytest.raises(ZeroDivisionError), GenerationWeights(model).in_use():
         raise ZeroDivisionError
     weights_after = model.state_dict()
     assert all(torch.equal(weights_after[name], tensor) for name, tensor in weights_before.items())
     assert not any(layer.merged for layer in mergeable_layers(model))
 
 
+@pytest.mark.parametrize("tied", [False, True])
+def test_matrices_are_cast_once_and_draw_the_same_text(tied: bool) -> None:
+    """Autocast alone, which casts them for every token, is what the copies are compared with."""
+    model = make_model(tied=tied)
+    weights_before = copied(model)
+    engine = HFEngine(model, autocast=torch.bfloat16)
+    fast = generate(engine, PROMPTS, SAMPLING)
+    assert {copy.dtype for *_, copy in engine._weights._copies} == {torch.bfloat16}
+    plain_engine = HFEngine(model, autocast=torch.bfloat16)
+    plain_engine._weights = GenerationWeights(model)
+    plain = generate(plain_engine, PROMPTS, SAMPLING)
+    assert [(out.ids, out.logprobs) for out in fast] == [(out.ids, out.logprobs) for out in plain]
+    weights_after = model.state_dict()
+    assert all(torch.equal(weights_after[name], tensor) for name, tensor in weights_before.items())
+
+
+def test_an_adapter_that_is_not_finite_is_refused() -> None:
+    model = add_lora(make_model())
+    layer = mergeable_layers(model)[0]
+    with torch.no_grad():
+        layer.lora_B["default"].weight[0, 0] = float("nan")
+    with pytest.raises(ValueError, match="NaN or infinity in a merged adapter"):
+        merged_parameters(layer)
+    assert layer.get_base_layer().weight.isfinite().all()
+    assert not layer.merged
+
+
 def test_disabled_adapters_are_left_alone() -> None:
     model = add_lora(make_model())
     base = generate(HFEngine(make_model()), PROMPTS, SAMPLING)
+    engine = HFEngine(model)
+    generate(engine, PROMPTS, SAMPLING)  # Copies with the adapters exist.
+    engine.abort()
     with model.disable_adapter():
-        out = generate(HFEngine(model), PROMPTS, SAMPLING)
+        out = generate(engine, PROMPTS, SAMPLING)
     assert [completion.ids for completion in out] == [completion.ids for completion in base]
 
 
