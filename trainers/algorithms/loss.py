@@ -136,9 +136,9 @@ def aggregation_weights(
     mode: Aggregation,
     *,
     const: float | None = None,
-    train: BoolArray | None = None,
+    keep: BoolArray | None = None,
 ) -> FloatArray:
-    """Weight each token in the loss; masked trajectories get 0 and leave the denominators.
+    """Weight each token in the loss; the others get 0 and leave the denominators.
 
     A sequence is what the papers call a response: all tokens that the policy wrote in a trajectory,
     even if a rewritten history or a window divides it into several rows. With K' trained tokens, S
@@ -155,26 +155,24 @@ def aggregation_weights(
         batch: The batch.
         mode: Which of them.
         const: Divisor of "const", in tokens.
-        train: (N,) trajectories in the loss; None means all.
+        keep: (K,) tokens in the loss; None means all.
 
     Returns:
         (K,) weights >= 0; all 0 when nothing is trained.
     """
-    keep = np.ones(batch.n_tokens)
-    if train is not None:
-        keep = train[batch.token_traj].astype(np.float64)
+    kept = np.ones(batch.n_tokens) if keep is None else keep.astype(np.float64)
     if mode == "token-mean":
-        return keep / max(float(keep.sum()), 1.0)
+        return kept / max(float(kept.sum()), 1.0)
     if mode == "turn-mean":
-        return _mean_over(batch.turn, keep)
+        return _mean_over(batch.turn, kept)
     if mode == "turn-mean-token-sum":
-        return keep / max(int(np.unique(batch.turn[keep > 0]).size), 1)
+        return kept / max(int(np.unique(batch.turn[kept > 0]).size), 1)
     sequence = dense(batch.token_traj)
     if mode == "seq-mean-token-mean":
-        return _mean_over(sequence, keep)
-    count = max(int(np.unique(sequence[keep > 0]).size), 1)
+        return _mean_over(sequence, kept)
+    count = max(int(np.unique(sequence[kept > 0]).size), 1)
     if mode == "seq-mean-token-sum":
-        return keep / count
+        return kept / count
     if mode != "const":
         raise ConfigurationError(
             f"expected an aggregation of {get_args(Aggregation)}, got {mode!r}"
@@ -184,7 +182,7 @@ def aggregation_weights(
             f"expected const > 0 for aggregation 'const', got {const}; "
             "give the maximum number of action tokens of a trajectory"
         )
-    return keep / (count * const)
+    return kept / (count * const)
 
 
 def behaviour_weights(

@@ -26,7 +26,7 @@ from trainers.algorithms.preset import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
 from trainers.algorithms.shaping import shape_rewards
 from trainers.algorithms.signals import FigureSignal
-from trainers.rollouts.trajectory import Trajectory, to_batch
+from trainers.rollouts.trajectory import LEFT_OUT, Trajectory, to_batch
 
 __all__ = [
     "GAP_MAX",
@@ -112,10 +112,10 @@ def assign_credit(
     loss = preset.loss
     advantages = np.where(np.abs(advantages) < loss.dead_zone, 0.0, advantages)
     # From trajectories (N,) to their tokens (K,).
-    train = masks.train[batch.token_traj]
+    train = _in_loss(batch, masks.train)
     # Times K', by which the loss divides (TRL's ``num_items_in_batch``).
     weight = max(1, int(train.sum())) * aggregation_weights(
-        batch, loss.aggregation, const=loss.const, train=masks.train
+        batch, loss.aggregation, const=loss.const, keep=train
     )
     if preset.branching is not None:
         weight *= preset.branching.weigh(batch, masks.train)[batch.token_traj]
@@ -175,8 +175,14 @@ def trained_tokens(
         once: (K,) index of each token among the U distinct tokens; None: K = U.
     """
     batch = to_batch(trajectories)
-    train = apply_filters(batch, (*_UNKNOWN, *preset.filters)).train[batch.token_traj]
+    train = _in_loss(batch, apply_filters(batch, (*_UNKNOWN, *preset.filters)).train)
     return train if once is None else np.bincount(once, train) > 0
+
+
+def _in_loss(batch: Batch, train: BoolArray) -> BoolArray:
+    """Return the (K,) tokens in the loss, given the (N,) trajectories."""
+    in_loss: BoolArray = train[batch.token_traj] & (batch.aux[LEFT_OUT] == 0.0)[batch.turn]
+    return in_loss
 
 
 def loss_columns(

@@ -92,6 +92,8 @@ class PolicyTrainer(BatchTrainer):
             on_episode: Called for each episode as it ends.
         """
         with self.times.part("validation"):  # That is what it is between two steps.
+            for part in self.parts:
+                part.wait_for_envs()
             self._weights.send()
             return self.runner.run(
                 tasks,

@@ -134,6 +134,8 @@ class Method:
     lag: Callable[[Any], int] = _no_lag
     """Return from the settings how many steps generation runs ahead of training; above 0 its engine
     has a copy of the weights."""
+    in_flight: Callable[[Any], int] = _no_lag
+    """Return from the settings how many episodes play at a time; 0: those of a step."""
     snapshots: bool = False
     """Whether it forks episodes, so that environments must take snapshots after any turn."""
     own_loop: bool = False

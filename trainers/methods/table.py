@@ -17,7 +17,7 @@ from typing import Any
 from agentgym.errors import ConfigurationError
 from trainers.methods.method import Method
 
-__all__ = ["BUILT_IN", "GROUP", "get_method", "lag_of", "method_names", "methods"]
+__all__ = ["BUILT_IN", "GROUP", "get_method", "in_flight", "lag_of", "method_names", "methods"]
 
 BUILT_IN = (
     "async_rollouts", "cross_policy", "critic", "turn_critic", "reward_model", "distill", "forks",
@@ -80,3 +80,8 @@ def methods() -> tuple[Method, ...]:
 def lag_of(config: Any) -> int:
     """Return how many steps generation runs ahead of training with some settings."""
     return max((method.lag(config) for method in methods()), default=0)
+
+
+def in_flight(config: Any) -> int:
+    """Return how many episodes of training play at a time with some settings, if memory allows."""
+    return max((method.in_flight(config) for method in methods()), default=0) or config.rl.episodes

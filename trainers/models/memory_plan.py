@@ -21,7 +21,7 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.config.sections import TinyConfig
-from trainers.methods.table import lag_of, methods
+from trainers.methods.table import in_flight, lag_of, methods
 from trainers.models.memory import (
     GIB,
     MemoryEstimate,
@@ -149,7 +149,7 @@ class MemoryPlan:
     device: Device | None
     """The device; None: its memory is unknown."""
     episodes: int
-    """Episodes of a step in this process."""
+    """Episodes that play at a time in this process, if they fit."""
     room: int | None = None
     """Episodes whose key-value caches fit beside the training; None: the engine decides itself."""
     share: float | None = None
@@ -223,7 +223,7 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     context = token_budget(run, config).context
     ahead = lag_of(settings) > 0
     engine = acting_engine(settings.engine, ahead=ahead, sharded=processes.sharded())
-    episodes = -(-settings.rl.episodes // processes.world())
+    episodes = -(-in_flight(settings) // processes.world())
     training = replace(
         _training(
             run,

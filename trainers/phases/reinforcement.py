@@ -19,7 +19,7 @@ from trainers.config.resolved_env import ResolvedEnv
 from trainers.grpo.step_part import part_makers
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
-from trainers.methods.table import lag_of
+from trainers.methods.table import in_flight, lag_of
 from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.output.display import Display
 from trainers.output.episode_log import EpisodeLog
@@ -101,7 +101,7 @@ class Reinforcement:
             **rollout_setup(
                 run,
                 policy,
-                len(processes.share(run.config.rl.episodes)),
+                len(processes.share(in_flight(run.config))),
                 training=True,
                 ahead=lag_of(run.config) > 0,
             ),

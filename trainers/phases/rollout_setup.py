@@ -23,6 +23,7 @@ from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_env import ResolvedEnv
 from trainers.config.schema import TINY
 from trainers.methods.episode_loop import loop_of
+from trainers.methods.table import in_flight
 from trainers.models.loaded_policy import LoadedPolicy, adapters, read_model_config, token_budget
 from trainers.models.memory_plan import MemoryPlan, plan_memory
 from trainers.rollouts.engines import acting_engine, engine_maker
@@ -161,7 +162,7 @@ def server_command(run: ResolvedRun) -> str:
     model = tiny if config.model == TINY else read_model_config(config.model)
     context = token_budget(run, model).context
     pool = run.preset.pool is not None
-    settings = _engine_settings(run, 0, context, config.rl.episodes, pool=pool)
+    settings = _engine_settings(run, 0, context, in_flight(config), pool=pool)
     # A policy from scratch is written here when the run first contacts the server.
     options = {**settings.options}
     options["model"] = options["model"] or str((config.out / "vllm" / "model").resolve())

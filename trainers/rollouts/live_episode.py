@@ -48,13 +48,15 @@ class LiveEpisode:
     """Counts consecutive invalid actions, which may end the episode."""
     turn: tuple[Completion, str] = field(init=False)
     """The last completion, and its text."""
+    version: int = field(init=False)
+    """Version of the weights that sampled it."""
 
     def room(self, budget: TokenBudget) -> int:
         """Return the maximum new tokens of the next turn within the budget."""
         return budget.room(self.context.spent, len(self.context.prompt))
 
     def record(
-        self, out: Completion, action: str, version: int, answer: Answer, stale: bool = False
+        self, out: Completion, action: str, answer: Answer, stale: bool = False
     ) -> SampledTurn:
         """Record the tokens sampled for ``prompt``, the policy, and the environment's answer."""
         observation, reward, terminated, truncated, info = answer
@@ -72,7 +74,7 @@ class LiveEpisode:
             reward=float(reward),
             reward_terms=dict(required(info, "reward_terms")),
             valid=bool(required(info, "action_valid")),
-            version=version,
+            version=self.version,
             stale=stale,
             prompt_tokens=len(self.context.prompt),
             executed=facts.get("executed", ""),

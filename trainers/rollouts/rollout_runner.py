@@ -1,55 +1,30 @@
-"""Rollouts: play episodes in vector environments with a generation engine.
-
-No episode waits for another: its next turn is submitted to the engine as soon as its environment
-has answered, its environment steps as soon as the turn is generated, and its slot is reused as soon
-as it ends. An environment that fails ends its own episode and no other.
-"""
+"""Rollouts: play episodes in vector environments with a generation engine."""
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, count
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
-from agentgym.conversation import BARE, Prompt, SeenTurn
-from agentgym.core.outcome import StopReason
+from agentgym.conversation import BARE, Prompt
 from agentgym.errors import ConfigurationError
-from agentgym.policies.invalid_streak import InvalidStreak
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import (
-    Completion,
     GenerationEngine,
-    PoolEngine,
-    Request,
     Sampling,
     require_idle,
 )
-from trainers.rollouts.episode_context import EpisodeContext
-from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
+from trainers.rollouts.rollout import Rollout
 from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.rollout_stats import RolloutStats
-from trainers.rollouts.slot_envs import Envs, Fork, Start
+from trainers.rollouts.slot_envs import Envs
 from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Trajectory
-from trainers.rollouts.turn_seeds import turn_seed
 
-__all__ = ["RolloutCancelled", "RolloutRunner"]
-
-_POLL_SECONDS = 0.01
-"""Maximum wait for a remote engine while environments may answer."""
-_TOGETHER = 0.5
-"""Environments of this thread step once this many turns are ready per generating episode, or none
-is generating."""
-_CANCEL_SECONDS = 1.0
-"""Maximum wait for environments before a cancellable rollout polls ``cancelled``."""
-
-
-class RolloutCancelled(Exception):
-    """A rollout was cancelled by its caller."""
+__all__ = ["RolloutRunner"]
 
 
 class RolloutRunner:
@@ -165,6 +140,36 @@ class RolloutRunner:
         # kill would differ from an uninterrupted one.
         self.engine.abort()
         start = time.perf_counter()
+        out = self.episodes_of(
+            tasks, horizon, group_size, groups, seed, seeds, training_step, first_episode, numbers
+        )
+        draw = self.limited(sampling, any(part.reads_entropy for part in parts))
+        for part in parts:
+            part.begin(out, seed, len(self.chat.tokenizer))
+        out += self._play(out, draw, seed, parts, cancelled, on_episode)
+        self.stats.turns += sum(len(trajectory.own_turns) for trajectory in out)
+        self.stats.seconds += time.perf_counter() - start
+        for part in parts:
+            out = part.choose(out)
+        return out
+
+    def episodes_of(
+        self,
+        tasks: Sequence[Mapping[str, Any]],
+        horizon: int | None = None,
+        group_size: int = 1,
+        groups: Sequence[int] | None = None,
+        seed: int = 0,
+        seeds: Sequence[int | None] | None = None,
+        training_step: int | None = None,
+        first_episode: int = 0,
+        numbers: Sequence[int] | None = None,
+    ) -> list[Trajectory]:
+        """Return the episodes of tasks before they are played; see :meth:`run`.
+
+        Raises:
+            ConfigurationError: As in :meth:`run`.
+        """
         ids = list(range(len(tasks))) if groups is None else list(groups)
         env_seeds = [seed + group for group in ids] if seeds is None else list(seeds)
         if not len(ids) == len(env_seeds) == len(tasks):
@@ -184,21 +189,16 @@ class RolloutRunner:
         # Numbers seed the sampling, so they must not depend on the slot or process that plays.
         for number, trajectory in zip(numbers or count(first_episode), out, strict=False):
             trajectory.number = number
-        draw = sampling or Sampling()
-        draw = replace(
-            draw,
+        return out
+
+    def limited(self, sampling: Sampling | None, entropies: bool = False) -> Sampling:
+        """Return how turns are sampled: with the limits of the budget and the stop ids."""
+        return replace(
+            sampling or Sampling(),
             max_tokens=self.budget.turn_tokens,
             stop_ids=self.chat.stop_ids,
-            entropies=any(part.reads_entropy for part in parts),
+            entropies=entropies,
         )
-        for part in parts:
-            part.begin(out, seed, len(self.chat.tokenizer))
-        out += self._play(out, draw, seed, parts, cancelled, on_episode)
-        self.stats.turns += sum(len(trajectory.own_turns) for trajectory in out)
-        self.stats.seconds += time.perf_counter() - start
-        for part in parts:
-            out = part.choose(out)
-        return out
 
     def _play(
         self,
@@ -210,7 +210,7 @@ class RolloutRunner:
         on_episode: Callable[[], None],
     ) -> list[Trajectory]:
         """Play the episodes, and return those that were added on the way."""
-        rollout = _Rollout(self, episodes, sampling, seed, parts, cancelled, on_episode)
+        rollout = Rollout(self, episodes, sampling, seed, parts, cancelled, on_episode)
         rollout.play()
         return rollout.added
 
@@ -223,260 +223,3 @@ class RolloutRunner:
                 f"{', '.join(dict.fromkeys(self.slot_families))} as {FAMILY!r}, got {family!r}"
             )
         return str(family)
-
-
-@dataclass(frozen=True)
-class _Fork:
-    """A fork of an episode that waits for a slot."""
-
-    episode: LiveEpisode
-    """The episode."""
-    snapshot: Fork
-    """Snapshot of its environment."""
-
-    def begun(self, slot: int, info: Mapping[str, Any]) -> LiveEpisode | None:
-        """Put the episode into a slot; None if its environment failed."""
-        self.episode.slot = slot
-        failed = info.get("stop_reason") == StopReason.ERROR.value
-        if failed:
-            self.episode.fail(info)
-        return None if failed else self.episode
-
-
-class _Rollout:
-    """The episodes of one call, each in its slot and each at its own turn."""
-
-    def __init__(
-        self,
-        runner: RolloutRunner,
-        episodes: Sequence[Trajectory],
-        sampling: Sampling,
-        seed: int,
-        parts: Sequence[RolloutPart],
-        cancelled: Callable[[], bool] | None,
-        on_episode: Callable[[], None],
-    ) -> None:
-        self._on_episode, self._parts = on_episode, parts
-        self._planned = {episode.number for episode in episodes}
-        self.added: list[Trajectory] = []
-        self._runner, self._stats = runner, runner.stats
-        self._envs, self._engine = runner.envs, runner.engine
-        self._sampling, self._seed, self._cancelled = sampling, seed, cancelled
-        # Per family, because an episode needs an environment of its family.
-        self._queues: dict[str, deque[Trajectory | _Fork]] = {}
-        self._queue(episode for episode in episodes if not episode.unplayed)
-        self._free: dict[str, list[int]] = {family: [] for family in runner.slot_families}
-        for slot in reversed(range(runner.envs.num_envs)):  # `pop` begins with slot 0.
-            self._free[runner.slot_families[slot]].append(slot)
-        self._starting: dict[int, Trajectory | _Fork] = {}
-        self._live: dict[int, LiveEpisode] = {}
-        self._playing: dict[int, Trajectory] = {}
-        self._forking: dict[int, list[LiveEpisode]] = {}
-        self._generated: list[tuple[int, Completion]] = []
-        self._unanswered = 0
-        self._asked_at = 0.0
-
-    def play(self) -> None:
-        """Play all episodes, keeping every slot busy."""
-        try:
-            while any(self._queues.values()) or self._starting or self._live:
-                if self._cancelled is not None and self._cancelled():
-                    raise RolloutCancelled
-                # In this order, environments step while the engine generates.
-                self._start()
-                self._act()
-                self._hear()
-                self._generate()
-        except BaseException:
-            # The next rollout must not receive answers of this one.
-            self._engine.abort()
-            self._envs.abandon_slots()
-            raise
-
-    def _queue(self, episodes: Iterable[Trajectory]) -> None:
-        """Queue episodes for a slot."""
-        for episode in episodes:
-            self._queues.setdefault(episode.family, deque()).append(episode)
-
-    def _start(self) -> None:
-        """Give free slots to the next episodes."""
-        slots = []
-        for family, queue in self._queues.items():
-            free = self._free[family]
-            for _ in range(min(len(queue), len(free))):
-                slots.append(free.pop())
-                start = self._starting[slots[-1]] = queue.popleft()
-                self._playing[slots[-1]] = (
-                    start.episode.trajectory if isinstance(start, _Fork) else start
-                )
-        if not slots:
-            return
-        started = self._ask(len(slots))
-        starts = {slot: self._starting[slot] for slot in slots}
-        tasks = {slot: start for slot, start in starts.items() if isinstance(start, Trajectory)}
-        forks = {slot: start.snapshot for slot, start in starts.items() if isinstance(start, _Fork)}
-        if tasks:
-            options = [dict(trajectory.options) for trajectory in tasks.values()]
-            self._envs.send_resets(
-                [*tasks], [trajectory.seed for trajectory in tasks.values()], options
-            )
-        if forks:
-            self._envs.send_restores([*forks], [*forks.values()])
-        self._stats.env_seconds += time.perf_counter() - started
-
-    def _generate(self) -> None:
-        """Advance the engine, only briefly if an environment may answer meanwhile."""
-        if not self._engine.running:
-            return
-        start = time.perf_counter()
-        completions = self._engine.advance(_POLL_SECONDS if self._unanswered else None)
-        self._stats.engine_seconds += time.perf_counter() - start
-        if completions:
-            self._generated += completions
-            self._runner.on_tokens(sum(len(out.ids) for _, out in completions))
-
-    def _act(self) -> None:
-        """Send generated turns to their environments.
-
-        Environments in this thread block the engine, and some batch their look-ups
-        (``TextEnv.prepare``), so they step when enough turns are ready.
-        """
-        turns, running = self._generated, self._engine.running
-        if not turns or (running > len(turns) / _TOGETHER and not self._envs.concurrent):
-            return
-        self._generated = []
-        slots = [slot for slot, _ in turns]
-        for slot, out in turns:
-            episode = self._live[slot]
-            episode.turn = out, self._runner.chat.action_text(out.ids)
-            episode.trajectory.times.append(time.time_ns())
-        start = self._ask(len(turns))
-        self._envs.send_slots(slots, [self._live[slot].turn[1] for slot in slots])
-        self._stats.env_seconds += time.perf_counter() - start
-
-    def _ask(self, count: int) -> float:
-        """Record that environments start to step; return the time."""
-        now = time.perf_counter()
-        if not self._unanswered:
-            self._asked_at = now
-        self._unanswered += count
-        return now
-
-    def _hear(self) -> None:
-        """Receive answers and submit the next turns."""
-        if not self._unanswered:
-            return
-        start = time.perf_counter()
-        # With nothing to generate, wait for the environments.
-        patience = None if self._cancelled is None else _CANCEL_SECONDS
-        answers = self._envs.receive(0.0 if self._engine.running else patience)
-        now = time.perf_counter()
-        self._stats.env_seconds += now - start
-        self._unanswered -= len(answers)
-        if answers and not self._unanswered:
-            self._stats.env_busy_seconds += now - self._asked_at
-        ready: list[Request] = []
-        forked: list[int] = []
-        for slot, answer in answers:
-            # Neither a reset nor a step: the snapshot that forks asked for.
-            if not isinstance(answer, tuple):
-                self._branch_off(slot, answer)
-                ready.append(self._request(self._live[slot]))
-                continue
-            # A reset answers with two values, a step with five.
-            episode = self._begun(slot, answer) if len(answer) == 2 else self._went_on(slot, answer)
-            if episode is None or not self._fits(episode):
-                self._end(slot)
-                continue
-            self._live[slot] = episode
-            # An episode that has only begun has nothing that forks could share.
-            added = [] if len(answer) == 2 else [*chain(*(p.fork(episode) for p in self._parts))]
-            if added:
-                self._forking[slot] = added
-                forked.append(slot)
-            else:
-                ready.append(self._request(episode))
-        if forked:
-            start = self._ask(len(forked))
-            self._envs.send_snapshots(forked)
-            self._stats.env_seconds += time.perf_counter() - start
-        if ready:
-            start = time.perf_counter()
-            self._engine.submit(ready, self._sampling)
-            self._stats.engine_seconds += time.perf_counter() - start
-
-    def _branch_off(self, slot: int, snapshot: Fork) -> None:
-        """Queue the forks of a slot, ahead of episodes that have not started."""
-        for copy in reversed(self._forking.pop(slot)):
-            trajectory = copy.trajectory
-            if snapshot is not None:
-                self._queues[trajectory.family].appendleft(_Fork(copy, snapshot))
-            else:  # The environment failed: the episode ends with that error at its next turn.
-                trajectory.stop_reason = StopReason.ERROR.value
-                trajectory.error = "the environment failed in being forked"
-                self._on_episode()
-
-    def _end(self, slot: int) -> None:
-        """Free a slot whose episode is over, and queue the episodes that follow from it."""
-        episode = self._playing.pop(slot)
-        self._live.pop(slot, None)
-        self._on_episode()
-        self._free[self._runner.slot_families[slot]].append(slot)
-        for part in self._parts:
-            new_trajectories = part.end(episode)
-            self.added += [added for added in new_trajectories if added.number not in self._planned]
-            self._queue(new_trajectories)
-
-    def _fits(self, episode: LiveEpisode) -> bool:
-        """Whether the budget allows the next turn; ends the episode if not."""
-        if episode.room(self._runner.budget) >= self._runner.budget.floor:
-            return True
-        episode.trajectory.stop_reason = StopReason.TOKEN_LIMIT.value
-        return False
-
-    def _begun(self, slot: int, start: Start) -> LiveEpisode | None:
-        """Tokenise the opening prompt of an episode; None if its environment did not start."""
-        trajectory = self._starting.pop(slot)
-        if isinstance(trajectory, _Fork):
-            return trajectory.begun(slot, start[1])
-        text, info = start
-        begin(trajectory, text, info)
-        if trajectory.stop_reason:
-            return None
-        runner = self._runner
-        prompt = runner.prompt_of(trajectory.family)
-        context = EpisodeContext(runner.chat, prompt, SeenTurn.of(text, info), trajectory.goal)
-        key = str(required(info, "state_key"))
-        streak = InvalidStreak(runner.end_after_invalid)
-        return LiveEpisode(trajectory, trajectory.number, slot, context, text, key, streak)
-
-    def _went_on(self, slot: int, answer: Answer) -> LiveEpisode | None:
-        """Record a turn and build the next prompt; None if the episode is over."""
-        episode = self._live[slot]
-        out, action = episode.turn
-        engine, stale = self._engine, self._plays_stale(episode)
-        version = engine.version
-        if stale and isinstance(engine, PoolEngine):
-            version = engine.stale_version
-        turn = episode.record(out, action, version, answer, stale)
-        if episode.trajectory.stop_reason:
-            return None
-        episode.extend(turn, answer[0], answer[4])
-        return episode
-
-    def _request(self, episode: LiveEpisode) -> Request:
-        """Return the request for an episode's next turn."""
-        turn = len(episode.trajectory.turns)
-        return Request(
-            # By slot, not by number: the engine keeps the cache of one conversation per key.
-            key=episode.slot,
-            prompt=tuple(episode.context.prompt),
-            max_tokens=episode.room(self._runner.budget),
-            seed=turn_seed(self._seed, episode.number, turn),
-            group=episode.trajectory.group,
-            stale=self._plays_stale(episode),
-        )
-
-    def _plays_stale(self, episode: LiveEpisode) -> bool:
-        """Whether the stale policy plays an episode's next turn."""
-        return any(part.plays_stale(episode) for part in self._parts)

@@ -22,8 +22,11 @@ from agentgym.rewards import JudgeMask
 from trainers.algorithms.batch import Batch
 
 AnyTurn = TypeVar("AnyTurn", "SampledTurn", Turn)
+LEFT_OUT = "left_out"
+"""Entry of ``Batch.aux``: 1 for turns whose tokens are not in the loss."""
 
 __all__ = [
+    "LEFT_OUT",
     "Row",
     "SampledTurn",
     "Trajectory",
@@ -67,6 +70,8 @@ class SampledTurn:
     """Version of the weights that acted."""
     stale: bool = False
     """Whether the stale policy acted."""
+    trains: bool = True
+    """Whether its tokens may be in the loss; its reward counts in any case."""
     prompt_tokens: int = 0
     """Tokens that the model read for this turn."""
     executed: str = ""
@@ -281,7 +286,8 @@ def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
     """Pack trajectories for the algorithms: action tokens only, with flags of turns.
 
     ``aux`` has ``invalid_action``, ``judge_reject`` (a judge says that the environment ruined the
-    episode) and ``unjudged`` (a judge gave no verdict). The division of an episode into rows is not
+    episode), ``unjudged`` (a judge gave no verdict) and ``left_out`` (the turn alone does not
+    train). The division of an episode into rows is not
     part of a batch: no loss depends on it.
 
     Raises:
@@ -302,6 +308,7 @@ def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
             "invalid_action": [[float(not u.valid) for u in episode] for episode in turns],
             "judge_reject": [[float(u.ruined) for u in episode] for episode in turns],
             "unjudged": [[float(u.unjudged) for u in episode] for episode in turns],
+            LEFT_OUT: [[float(not u.trains) for u in episode] for episode in turns],
         },
     )
 

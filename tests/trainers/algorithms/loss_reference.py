@@ -35,7 +35,8 @@ def loss_coefficients(
     train: BoolArray | None = None,
 ) -> FloatArray:
     """The coefficients ``u_k`` (K,) of the policy loss, KL to the reference included."""
-    weight = aggregation_weights(batch, loss.aggregation, const=loss.const, train=train)
+    keep = None if train is None else train[batch.token_traj]
+    weight = aggregation_weights(batch, loss.aggregation, const=loss.const, keep=keep)
     behave = behaviour_weights(batch, loss.behave, level=loss.behave_level, cap=loss.behave_cap)
     live = np.where(np.abs(advantage) < loss.dead_zone, 0.0, advantage)
     coef = behave * pg_coef(

@@ -36,9 +36,8 @@ MEANS = ["token-mean", "seq-mean-token-mean", "turn-mean"]
 
 @given(batches(min_turns=0), st.sampled_from(MEANS), st.integers(0, 99))
 def test_means_sum_to_one_over_what_is_trained(batch: Batch, mode: str, seed: int) -> None:
-    train = np.random.default_rng(seed).random(batch.n_trajectories) < 0.7
-    w = aggregation_weights(batch, mode, train=train)  # type: ignore[arg-type]
-    trained = train[batch.token_traj]
+    trained = np.random.default_rng(seed).random(batch.n_tokens) < 0.7
+    w = aggregation_weights(batch, mode, keep=trained)  # type: ignore[arg-type]
     assert not w[~trained].any()
     assert w.sum() == pytest.approx(1.0 if trained.any() else 0.0)
 

@@ -71,7 +71,9 @@ def target(
     credit = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
     loss = replace(preset.loss, const=preset.loss.const or const)
     u = loss_coefficients(batch, logp, credit, loss, train=masks.train)
-    weight = aggregation_weights(batch, loss.aggregation, const=loss.const, train=masks.train)
+    weight = aggregation_weights(
+        batch, loss.aggregation, const=loss.const, keep=masks.train[batch.token_traj]
+    )
     policy = loss_coefficients(batch, logp, credit, replace(loss, kl_beta=0.0), train=masks.train)
     return Target(
         u,

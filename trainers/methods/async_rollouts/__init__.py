@@ -1,1 +1,1 @@
-"""Asynchronous rollouts: generation runs ahead of training by a fixed number of steps."""
+"""Asynchronous rollouts: generation runs ahead of training, by a fixed lag or freely."""

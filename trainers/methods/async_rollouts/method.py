@@ -5,7 +5,9 @@ from __future__ import annotations
 from agentgym.trust.table import PLAIN
 from trainers.methods.async_rollouts.settings import (
     AsyncRolloutsConfig,
-    check_sleep,
+    check_settings,
+    in_flight,
+    lag_of_settings,
     staleness_of,
 )
 from trainers.methods.method import Method
@@ -13,11 +15,12 @@ from trainers.methods.method import Method
 METHOD = Method(
     name="async_rollouts",
     section=AsyncRolloutsConfig,
-    trust={"staleness": PLAIN},
+    trust=dict.fromkeys(("staleness", "mode", "max_concurrent"), PLAIN),
     start_settings=("staleness",),
     used=lambda run: staleness_of(run.config) > 0,
-    lag=staleness_of,
-    check=check_sleep,
+    lag=lag_of_settings,
+    in_flight=in_flight,
+    check=check_settings,
     check_start="trainers.methods.async_rollouts.settings:check_processes",
-    step_part="trainers.methods.async_rollouts.producer:producer_part",
+    step_part="trainers.methods.async_rollouts.part:rollouts_part",
 )

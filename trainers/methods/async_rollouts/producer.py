@@ -25,25 +25,19 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
-from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agentgym.errors import ConfigurationError
 from trainers.grpo.checkpoint import Stateful, state_of
-from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
-from trainers.methods.async_rollouts.settings import staleness_of
+from trainers.grpo.step_part import StepContext, StepPart
+from trainers.methods.async_rollouts.settings import check_own_weights
 from trainers.rollouts.engines.engine_weights import EngineWeights, Weights
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.step_plan import StepPlan
 from trainers.rollouts.task_feed import LearningTaskSource
 from trainers.rollouts.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    from trainers.config.resolve import ResolvedRun
-    from trainers.models.loaded_policy import LoadedPolicy
-
-__all__ = ["DROP_SECONDS", "RolloutProducer", "producer_part"]
+__all__ = ["DROP_SECONDS", "RolloutProducer"]
 
 DROP_SECONDS = 60.0
 """Longest wait for a cancelled rollout, which checks for cancellation only between turns."""
@@ -114,12 +108,7 @@ class RolloutProducer(StepPart):
         Raises:
             ConfigurationError: The engine generates with the weights that are trained.
         """
-        engine = runner.engine
-        if getattr(engine, "model", None) is self._context.policy:
-            raise ConfigurationError(
-                f"expected an engine with weights of its own to play {self.lag} steps ahead, got "
-                f"{engine.name!r}, which generates with those being trained; choose hf-copy or vllm"
-            )
+        check_own_weights(runner.engine, self._context.policy, self.lag)
         self._runner, self._weights = runner, weights
 
     # -- for a training step -----------------------------------------------------------------------
@@ -231,11 +220,6 @@ class RolloutProducer(StepPart):
         # One that hangs keeps the old ones, and finds out by them when it comes back.
         self._queue, self._dropped = SimpleQueue(), threading.Event()
         self._weights.forget()  # They may have been on their way.
-
-
-def producer_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
-    """Return the maker of a run's producer; one step ahead without a run."""
-    return partial(RolloutProducer, staleness=1 if run is None else staleness_of(run.config))
 
 
 def _work(

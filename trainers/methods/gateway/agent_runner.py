@@ -40,8 +40,9 @@ from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion, GenerationEngine, Request, Sampling
 from trainers.rollouts.live_episode import begin
+from trainers.rollouts.rollout import RolloutCancelled
 from trainers.rollouts.rollout_part import RolloutPart
-from trainers.rollouts.rollout_runner import RolloutCancelled, RolloutRunner
+from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.slot_envs import Envs
 from trainers.rollouts.trajectory import Trajectory
 

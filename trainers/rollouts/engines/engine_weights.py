@@ -23,7 +23,13 @@ class EnginePart:
     """Steps that generation runs ahead of training, so that as many are planned already."""
 
     def wait_for_engine(self) -> None:
-        """Wait until this part plays nothing."""
+        """Wait until this part generates nothing, which lasts until :meth:`go_on`."""
+
+    def wait_for_envs(self) -> None:
+        """Wait until this part plays no episode, which lasts until :meth:`go_on`."""
+
+    def go_on(self) -> None:
+        """Play on: engine and environments are free again."""
 
     @property
     def weights_due(self) -> bool:
@@ -100,6 +106,8 @@ class EngineWeights:
 
     def rest(self) -> None:
         """Let the engine free memory for training, unless it continues to play."""
+        for part in self._parts:
+            part.go_on()
         if any(part.lag for part in self._parts):
             return
         self._engine.rest()
