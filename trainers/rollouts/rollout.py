@@ -12,23 +12,29 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from agentgym.conversation import SeenTurn
+from agentgym.conversation import Prompt, SeenTurn
 from agentgym.core.outcome import StopReason
 from agentgym.policies.invalid_streak import InvalidStreak
-from trainers.rollouts.engines.base import Completion, PoolEngine, Request, Sampling
+from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.engines.base import (
+    Completion,
+    GenerationEngine,
+    PoolEngine,
+    Request,
+    Sampling,
+)
 from trainers.rollouts.episode_context import EpisodeContext
 from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
 from trainers.rollouts.rollout_part import RolloutPart
-from trainers.rollouts.slot_envs import Fork, Start
+from trainers.rollouts.rollout_stats import RolloutStats
+from trainers.rollouts.slot_envs import Envs, Fork, Start
 from trainers.rollouts.trajectory import Trajectory
 from trainers.rollouts.turn_seeds import turn_seed
 
-if TYPE_CHECKING:
-    from trainers.rollouts.rollout_runner import RolloutRunner
-
-__all__ = ["Rollout", "RolloutCancelled"]
+__all__ = ["Player", "Rollout", "RolloutCancelled"]
 
 _POLL_SECONDS = 0.01
 """Maximum wait for a remote engine while environments may answer."""
@@ -61,6 +67,31 @@ class _Fork:
         return None if failed else self.episode
 
 
+class Player(Protocol):
+    """The part of a ``RolloutRunner`` that a rollout uses."""
+
+    envs: Envs
+    chat: TurnTokenizer
+    engine: GenerationEngine
+    budget: TokenBudget
+    stats: RolloutStats
+    end_after_invalid: int
+
+    @property
+    def slot_families(self) -> Sequence[str]:
+        """Family of each slot's environment."""
+        ...
+
+    @property
+    def on_tokens(self) -> Callable[[int], None]:
+        """Is called with the number of tokens of each batch of sampled turns."""
+        ...
+
+    def prompt_of(self, family: str) -> Prompt:
+        """Return the prompt of a family's episodes."""
+        ...
+
+
 class Rollout:
     """The episodes of one call, each in its slot and each at its own turn."""
 
@@ -68,7 +99,7 @@ class Rollout:
 
     def __init__(
         self,
-        runner: RolloutRunner,
+        runner: Player,
         episodes: Sequence[Trajectory],
         sampling: Sampling,
         seed: int,
