@@ -234,9 +234,8 @@ def pair(seed: int, steps: int, out: Path) -> dict[str, Any]:
         if not folder.exists():
             shutil.copytree(stem, folder)
             settings = yaml.safe_load((folder / "config.yaml").read_text())
-            # Changed both as given and as resolved, because a resumed run may not change settings.
-            for part in (settings, settings["resolved"]):
-                part["async_rollouts"]["staleness"] = staleness
+            # In the file, because a resumed run may not change its settings.
+            settings["async_rollouts"]["staleness"] = staleness
             (folder / "config.yaml").write_text(yaml.safe_dump(settings))
         summary = train(folder, steps, "--resume")
         row[f"staleness_{staleness}"] = summary["eval"]["trained"]["success"]

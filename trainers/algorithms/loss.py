@@ -22,11 +22,13 @@ from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, dense,
 
 RatioLevel = Literal["token", "turn", "sequence"]
 """Level at which the ratio is averaged (geometric mean): token (no average), turn or trajectory."""
-Clip = Literal["ppo", "cispo", "none"]
+Clip = Literal["ppo", "cispo", "dppo", "none"]
 """How the ratio is clipped:
 
 - ppo (arXiv 1707.06347): ``min(rho A, clip(rho) A)``, without gradient where the clip binds.
 - cispo (arXiv 2506.13585): ``stop_gradient(clip(rho)) A log pi``: clipped tokens keep a gradient.
+- dppo (arXiv 2602.04879, binary total variation): ``rho A``, without gradient where an update would
+  move ``rho`` further from 1 and the token's probability has moved by more than ``divergence``.
 - none: ``A log pi``, plain REINFORCE.
 """
 Aggregation = Literal[
@@ -63,6 +65,8 @@ class Loss:
     """Lower clip distance: ratios below 1 - low are clipped; 1 removes the bound."""
     high: float = 0.28
     """Upper clip distance: ratios above 1 + high are clipped (clip-higher, arXiv 2503.14476)."""
+    divergence: float = 0.15
+    """Largest change of a token's probability with dppo, whose ratio has no other bound."""
     dual: float | None = None
     """Dual clip for negative advantages (arXiv 1912.09729), > 1; None for none."""
     aggregation: Aggregation = "token-mean"
@@ -75,6 +79,9 @@ class Loss:
     """Level of that correction."""
     behave_cap: float = 2.0
     """Largest behaviour ratio C."""
+    behave_floor: float = 0.0
+    """Smallest behaviour ratio that mask keeps: 0.5 with a cap of 5 is IcePop (Ring-1T, arXiv
+    2510.18855)."""
     kl_beta: float = 0.0
     """Weight of the KL penalty to a reference policy."""
     kl: Literal["k1", "k3"] = "k3"
@@ -113,6 +120,12 @@ class Loss:
             raise ConfigurationError(
                 "expected 0 <= low <= 1, high >= 0 and behave_cap > 0, got "
                 f"low={self.low}, high={self.high}, behave_cap={self.behave_cap}"
+            )
+        if not 0.0 <= self.behave_floor < self.behave_cap or self.divergence <= 0.0:
+            raise ConfigurationError(
+                "expected 0 <= behave_floor < behave_cap and divergence > 0, got "
+                f"behave_floor={self.behave_floor}, behave_cap={self.behave_cap}, "
+                f"divergence={self.divergence}"
             )
         if self.value_weight < 0.0 or (self.value_clip is not None and self.value_clip <= 0.0):
             raise ConfigurationError(
@@ -191,21 +204,24 @@ def behaviour_weights(
     *,
     level: BehaviourLevel = "token",
     cap: float = 2.0,
+    floor: float = 0.0,
 ) -> FloatArray:
     """Correct for a behaviour policy mu that sampled the tokens: (K,) weights ``f(pi_old / mu)``.
 
-    clip is truncated importance sampling, ``min(w, C)``; mask is ``w * 1[w <= C]``. At sequence
-    level w is the product over the trajectory's tokens, which is unbiased as C grows, at more
-    variance (AReaL, arXiv 2505.24298, and verl's rollout correction use these forms).
+    clip is truncated importance sampling, ``min(w, C)``; mask is ``w * 1[floor <= w <= C]``. At
+    sequence level w is the product over the trajectory's tokens, which is unbiased as C grows, at
+    more variance (AReaL, arXiv 2505.24298, and verl's rollout correction use these forms).
     """
     log_weight = batch.logp_old - batch.logp_behave
     if level == "sequence":
         sequence = dense(batch.token_traj)
         log_weight = sums(sequence, log_weight, batch.n_tokens)[sequence]
-    return importance_weights(log_weight, mode, cap)
+    return importance_weights(log_weight, mode, cap, floor)
 
 
-def importance_weights(log_weight: FloatArray, mode: BehaviourMode, cap: float) -> FloatArray:
+def importance_weights(
+    log_weight: FloatArray, mode: BehaviourMode, cap: float, floor: float = 0.0
+) -> FloatArray:
     """Return ``f(w)`` of log-weights of any shape, see :func:`behaviour_weights`."""
     if mode in ("none", "ratio"):
         return np.ones_like(log_weight)
@@ -213,7 +229,7 @@ def importance_weights(log_weight: FloatArray, mode: BehaviourMode, cap: float) 
     if mode == "clip":
         return weight.clip(max=cap)
     if mode == "mask":
-        return np.where(weight <= cap, weight, 0.0)
+        return np.where((weight >= floor) & (weight <= cap), weight, 0.0)
     raise ConfigurationError(
         f"expected a behaviour mode of {get_args(BehaviourMode)}, got {mode!r}"
     )

@@ -120,7 +120,9 @@ def assign_credit(
     if preset.branching is not None:
         weight *= preset.branching.weigh(batch, masks.train)[batch.token_traj]
     mode = behaviour_mode(preset, correct)
-    behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)
+    behave = behaviour_weights(
+        batch, mode, level=loss.behave_level, cap=loss.behave_cap, floor=loss.behave_floor
+    )
     metrics = {
         "credit/trained_fraction": float(masks.train.mean()),
         "credit/advantage_std": float(advantages[train].std()) if train.any() else 0.0,

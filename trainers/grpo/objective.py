@@ -63,6 +63,9 @@ def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: 
     elif loss.clip == "cispo":
         # The gradient comes through log pi alone: a token whose ratio is clipped keeps it.
         gain = near.detach() * advantage * logps
+    elif loss.clip == "dppo":
+        leaves = torch.stack(_clipped(loss, logps, batch, mask)).any(0)
+        gain = torch.where(leaves, 0.0, ratio * advantage)
     else:
         gain = advantage * logps
     terms = -batch["behaviour_weights"] * gain
@@ -90,13 +93,26 @@ def token_figures(
         errors = value_errors(scores.values, batch, loss.value_clip)
         figures["critic/value_loss"] = batch["value_weights"] * errors
     if loss.clip != "none":
-        ratio, advantage = ratios(scores.logps, batch, mask), batch["advantages"]
-        below = (ratio < 1.0 - loss.low) & (advantage < 0)
-        above = (ratio > 1.0 + loss.high) & (advantage > 0)
+        below, above = _clipped(loss, scores.logps, batch, mask)
         names = ("low_mean", "high_mean", "region_mean")
         for name, clipped in zip(names, (below, above, below | above), strict=True):
             figures[f"clip_ratio/{name}"] = clipped.float()
     return figures
+
+
+@torch.no_grad()
+def _clipped(
+    loss: Loss, logps: Tensor, batch: Mapping[str, Tensor], mask: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return where (B, T) the clip binds: below a ratio of 1, where A < 0, and above it."""
+    ratio, advantage = ratios(logps, batch, mask), batch["advantages"]
+    low, high = 1.0 - loss.low, 1.0 + loss.high
+    far = torch.ones_like(mask)
+    if loss.clip == "dppo":
+        low = high = 1.0
+        old = batch.get("old_per_token_logps", logps)
+        far = (logps.exp() - old.exp()).abs() > loss.divergence
+    return far & (ratio < low) & (advantage < 0), far & (ratio > high) & (advantage > 0)
 
 
 @torch.no_grad()
@@ -116,7 +132,7 @@ def late_weights(
         The weights, and figures (B, T) for the log; both 0 where the mask is false.
     """
     gap = gather_tokens(logps - batch["sampling_per_token_logps"], mask)
-    weight = importance_weights(gap, mode, loss.behave_cap)
+    weight = importance_weights(gap, mode, loss.behave_cap, loss.behave_floor)
     figures = importance_figures(gap, weight, mode, loss.behave_cap)
     columns = {name: scatter_tokens(values, mask) for name, values in figures.items()}
     return scatter_tokens(weight, mask), columns

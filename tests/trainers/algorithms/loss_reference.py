@@ -37,7 +37,9 @@ def loss_coefficients(
     """The coefficients ``u_k`` (K,) of the policy loss, KL to the reference included."""
     keep = None if train is None else train[batch.token_traj]
     weight = aggregation_weights(batch, loss.aggregation, const=loss.const, keep=keep)
-    behave = behaviour_weights(batch, loss.behave, level=loss.behave_level, cap=loss.behave_cap)
+    behave = behaviour_weights(
+        batch, loss.behave, level=loss.behave_level, cap=loss.behave_cap, floor=loss.behave_floor
+    )
     live = np.where(np.abs(advantage) < loss.dead_zone, 0.0, advantage)
     coef = behave * pg_coef(
         logp,
@@ -47,6 +49,7 @@ def loss_coefficients(
         low=loss.low,
         high=loss.high,
         dual=loss.dual,
+        divergence=loss.divergence,
         segment=ratio_segments(batch, loss.ratio),
     )
     if loss.kl_beta > 0.0:
@@ -63,6 +66,7 @@ def pg_coef(
     low: float = 0.2,
     high: float = 0.2,
     dual: float | None = None,
+    divergence: float = 0.15,
     segment: IntArray | None = None,
 ) -> FloatArray:
     """Coefficient of each token's ``grad log pi`` in one ratio-and-clip policy gradient.
@@ -72,6 +76,8 @@ def pg_coef(
     - ppo: ``min(rho A, clip(rho) A)``, whose gradient is ``rho A`` inside the trust region and 0
       where the clip binds; with ``dual`` also 0 where ``A < 0`` and ``rho > dual``.
     - cispo: ``stop_gradient(clip(rho)) A log pi``: clipped tokens keep a gradient.
+    - dppo: ``rho A``, 0 where ``rho`` is on the side to which A pushes and the probability has
+      moved by more than ``divergence``.
     - none: ``A log pi``, plain REINFORCE.
     """
     if clip == "none":
@@ -83,6 +89,10 @@ def pg_coef(
     ratio = safe_exp(log_ratio)
     if clip == "cispo":
         return ratio.clip(1.0 - low, 1.0 + high) * advantage
+    if clip == "dppo":
+        pushed = np.where(advantage >= 0, ratio > 1.0, ratio < 1.0)
+        far = np.abs(np.exp(logp) - np.exp(logp_old)) > divergence
+        return np.where(pushed & far, 0.0, ratio * advantage)
     assert clip == "ppo"
     live = np.where(advantage >= 0, ratio <= 1.0 + high, ratio >= 1.0 - low)
     if dual is not None:

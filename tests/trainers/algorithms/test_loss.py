@@ -141,6 +141,8 @@ def test_a_prefix_that_branches_share_learns_from_the_sum_of_their_advantages() 
         ({"aggregation": "sum"}, "expected one of"),
         ({"low": 1.5}, "0 <= low <= 1"),
         ({"behave_cap": 0.0}, "behave_cap > 0"),
+        ({"behave_floor": 3.0}, "behave_floor < behave_cap"),
+        ({"divergence": 0.0}, "divergence > 0"),
         ({"dual": 0.5}, "dual > 1"),
     ],
 )

@@ -59,6 +59,9 @@ def test_behaviour_weights_by_hand() -> None:
     np.testing.assert_allclose(behaviour_weights(batch, "ratio"), [1, 1, 1])
     np.testing.assert_allclose(behaviour_weights(batch, "clip"), [2, 0.8, 0.5])
     np.testing.assert_allclose(behaviour_weights(batch, "mask"), [0, 0.8, 0.5])
+    # IcePop leaves out what is too small as well.
+    icepop = behaviour_weights(batch, "mask", cap=5.0, floor=0.6)
+    np.testing.assert_allclose(icepop, [3, 0.8, 0])
     by_row = behaviour_weights(batch, "clip", level="sequence", cap=10.0)
     np.testing.assert_allclose(by_row, [2.4, 2.4, 0.5])
 

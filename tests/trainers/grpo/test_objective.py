@@ -189,8 +189,18 @@ TURN_CREDIT = get_preset("default")
         Loss(kl_beta=0.3, kl="k1", entropy=0.2, dead_zone=0.1, aggregation="seq-mean-token-sum"),
         Loss(clip="none", aggregation="seq-mean-token-mean", kl_beta=0.1),
         Loss(clip="cispo", low=0.05, high=0.05),
+        Loss(clip="dppo", divergence=0.02),
     ],
-    ids=["sequence", "turn", "turn-cispo", "sequence-dual", "k1-entropy", "none", "cispo-low"],
+    ids=[
+        "sequence",
+        "turn",
+        "turn-cispo",
+        "sequence-dual",
+        "k1-entropy",
+        "none",
+        "cispo-low",
+        "dppo",
+    ],
 )
 def test_gradient_of_turn_level_credit(tmp_path, loss):
     """The ratio of a row or a turn leaves every token its own advantage."""

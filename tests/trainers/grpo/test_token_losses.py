@@ -62,6 +62,17 @@ CLIPS = {
         tuple([a * c * p for c, p in zip(NEAR, LOGPS, strict=True)] for a in (1, -1)),
         (NEAR, [-c for c in NEAR]),
     ),
+    # Probabilities move from .37 to .18, .37, .74 and more.
+    "dppo": (
+        Loss(clip="dppo", divergence=0.15),
+        ([0.5, 1.0, 0.0, 0.0], [0.0, -1.0, -2.0, -4.0]),
+        ([0.5, 1.0, 0.0, 0.0], [0.0, -1.0, -2.0, -4.0]),
+    ),
+    "dppo-wide": (
+        Loss(clip="dppo", divergence=0.5),
+        ([0.5, 1.0, 2.0, 0.0], [-0.5, -1.0, -2.0, -4.0]),
+        ([0.5, 1.0, 2.0, 0.0], [-0.5, -1.0, -2.0, -4.0]),
+    ),
     "none": (
         Loss(clip="none"),
         (LOGPS, [-p for p in LOGPS]),
@@ -83,7 +94,7 @@ def test_each_clip_in_numbers(name):
 def test_each_clip_is_that_of_the_numpy_reference(name):
     loss = CLIPS[name][0]
     logps, a = np.array(LOGPS * 2), np.repeat([1.0, -1.0], 4)
-    bounds = {"low": loss.low, "high": loss.high, "dual": loss.dual}
+    bounds = {"low": loss.low, "high": loss.high, "dual": loss.dual, "divergence": loss.divergence}
     want = pg_coef(logps, -np.ones(8), a, clip=loss.clip, **bounds)
     np.testing.assert_allclose(np.ravel(addends(loss)[1]), want, rtol=1e-5, atol=1e-6)
 
