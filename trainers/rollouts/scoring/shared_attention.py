@@ -95,14 +95,14 @@ class _Rows:
         self, module: Any, query: Tensor, key: Tensor, value: Tensor, options: dict[str, Any]
     ) -> Tensor:
         """Attend; (b x C, heads, width) for inputs (N, heads, width)."""
-        parts = []
-        for values, copy in ((query, self.queries), (key, self.keys), (value, self.keys)):
-            copied = copy(values.flatten(1)).view(self.count, -1, *values.shape[1:])
-            parts.append(copied.transpose(1, 2))
+        query, key, value = (
+            copy(values.flatten(1)).view(self.count, -1, *values.shape[1:]).transpose(1, 2)
+            for values, copy in ((query, self.queries), (key, self.keys), (value, self.keys))
+        )
         if self.visible is not None and query.device.type == "cpu":
-            out = _attend_on_cpu(*parts, self.visible, options)
+            out = _attend_on_cpu(query, key, value, self.visible, options)
         else:
-            out, _ = sdpa_attention_forward(module, *parts, self.visible, **options)
+            out, _ = sdpa_attention_forward(module, query, key, value, self.visible, **options)
         return out.flatten(0, 1)
 
 
