@@ -8,10 +8,13 @@ it states them; the command line overrides them. The presets themselves are in
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, Literal, Protocol, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Key, Term, Whiten
@@ -22,9 +25,11 @@ from trainers.algorithms.needs import REFILL, Need, needs_of
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.preferences import Preference
 from trainers.algorithms.schedule import Stages
-from trainers.algorithms.segments import BoolArray, FloatArray
+from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
 from trainers.algorithms.shaping import INVALID, FlagPenalty, Overlong, Shaper
 
+Column = npt.NDArray[np.generic]
+"""Values of the tokens of a batch, as the loss reads them."""
 _PACKAGE = __name__.partition(".")[0]
 PARTS = ("terms", "post", "loss", "filters", "shapers", "pool", "branching")
 """Fields of ``Preset`` that decide the gradient."""
@@ -43,6 +48,15 @@ class SharedTurns(Protocol):
 
     def weigh(self, batch: Batch, train: BoolArray) -> FloatArray:
         """Return the (N,) weights of trajectories, of which those in (N,) ``train`` train."""
+        ...
+
+    def merge(
+        self, columns: Mapping[str, Column], train: BoolArray, once: IntArray
+    ) -> tuple[dict[str, Column], BoolArray]:
+        """Return columns and mask (K,) of the loss with each shared token once, (U,).
+
+        ``once`` has the (K,) index of each token among the U distinct ones.
+        """
         ...
 
 

@@ -9,22 +9,3 @@ To add one of these, touch these files:
   folder of ``trainers/methods/``; with weights of its own, a subclass of ``OwnWeights``
   (``trainers/methods/own_weights.py``)
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from trainers.grpo.trainer import MultiTurnTrainer
-    from trainers.rollouts.rollout_event import RolloutEvent
-
-__all__ = ["MultiTurnTrainer", "RolloutEvent"]
-
-
-def __getattr__(name: str) -> Any:
-    """Import torch and TRL only when the trainer is accessed."""
-    if name in __all__:
-        from trainers.grpo import trainer
-
-        return getattr(trainer, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from agentgym.core.outcome import StopReason
 from agentgym.errors import DataError
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.filters import FlaggedTurns, HarnessEndings, apply_filters
+from trainers.algorithms.filters import (
+    Filter,
+    FlaggedTurns,
+    HarnessEndings,
+    Masks,
+    apply_filters,
+)
 from trainers.algorithms.loss import (
     BehaviourMode,
     Loss,
@@ -22,8 +27,15 @@ from trainers.algorithms.loss import (
     ratio_segments,
 )
 from trainers.algorithms.preferences import TRAINED
-from trainers.algorithms.preset import Preset
-from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
+from trainers.algorithms.preset import Column, Preset
+from trainers.algorithms.segments import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    dense,
+    segments,
+    spread,
+)
 from trainers.algorithms.shaping import shape_rewards
 from trainers.algorithms.signals import FigureSignal
 from trainers.rollouts.trajectory import LEFT_OUT, Trajectory, to_batch
@@ -34,10 +46,8 @@ __all__ = [
     "assign_credit",
     "behaviour_mode",
     "check_sampled",
-    "group_trains",
-    "known_outcomes",
+    "keep_known",
     "loss_columns",
-    "trained_once",
     "trained_tokens",
 ]
 
@@ -98,9 +108,7 @@ def assign_credit(
         batch = replace(batch, logp_old=logp_old)
     if aux:
         batch = replace(batch, aux={**batch.aux, **aux})
-    # Filters look at what the environment paid, as DAPO's at accuracy: two episodes that differ in
-    # their length alone are no signal.
-    masks = apply_filters(batch, (*_UNKNOWN, *preset.filters))
+    masks = keep_known(batch, preset.filters)
     batch = shape_rewards(batch, preset.shapers)
     if preset.prefers:
         aux = {**batch.aux, TRAINED: masks.train[batch.traj].astype(np.float64)}
@@ -154,16 +162,13 @@ def behaviour_mode(preset: Preset, correct: bool) -> BehaviourMode:
     return "clip" if corrects else preset.loss.behave
 
 
-def known_outcomes(batch: Batch) -> BoolArray:
-    """Return the (N,) mask of trajectories with an outcome that reflects the policy."""
-    return apply_filters(batch, _UNKNOWN).train
+def keep_known(batch: Batch, filters: Sequence[Filter] = ()) -> Masks:
+    """Apply filters to trajectories with an outcome that reflects the policy.
 
-
-def group_trains(preset: Preset, group: Sequence[Trajectory]) -> bool:
-    """Return whether the filters of a preset keep any episode of a complete group in the loss."""
-    if not any(episode.action_tokens for episode in group):
-        return False
-    return bool(apply_filters(to_batch(group), (*_UNKNOWN, *preset.filters)).train.any())
+    Filters look at what the environment paid, before reward corrections, as DAPO's at accuracy: two
+    episodes that differ in their length alone are no signal.
+    """
+    return apply_filters(batch, (*_UNKNOWN, *filters))
 
 
 def trained_tokens(
@@ -177,7 +182,7 @@ def trained_tokens(
         once: (K,) index of each token among the U distinct tokens; None: K = U.
     """
     batch = to_batch(trajectories)
-    train = _in_loss(batch, apply_filters(batch, (*_UNKNOWN, *preset.filters)).train)
+    train = _in_loss(batch, keep_known(batch, preset.filters).train)
     return train if once is None else np.bincount(once, train) > 0
 
 
@@ -187,11 +192,9 @@ def _in_loss(batch: Batch, train: BoolArray) -> BoolArray:
     return in_loss
 
 
-def loss_columns(
-    credit: Credit, loss: Loss, several_updates: bool
-) -> dict[str, npt.NDArray[np.generic]]:
+def loss_columns(credit: Credit, loss: Loss, several_updates: bool) -> dict[str, Column]:
     """Return the packed columns (K,) that ``trainers.grpo.objective`` reads, by name."""
-    columns: dict[str, npt.NDArray[np.generic]] = {
+    columns: dict[str, Column] = {
         "advantages": credit.advantage,
         "behaviour_weights": credit.behaviour,
         "token_weights": credit.weight,
@@ -203,34 +206,6 @@ def loss_columns(
     return columns
 
 
-def trained_once(
-    columns: Mapping[str, npt.NDArray[np.generic]], train: BoolArray, once: IntArray
-) -> tuple[dict[str, npt.NDArray[np.generic]], BoolArray]:
-    """Merge the columns of tokens shared by several episodes, to train each token once.
-
-    The advantage becomes the weighted mean and the weight the sum, which without clipping gives the
-    gradient of training the token in every episode. All other columns are equal in every episode.
-
-    Args:
-        columns: From :func:`loss_columns`, (K,) each.
-        train: (K,) tokens in the loss.
-        once: (K,) index of each token among the U distinct tokens.
-
-    Returns:
-        The columns and the mask, (U,) each.
-    """
-    size = int(once.max()) + 1
-    first = np.unique(once, return_index=True)[1]
-    weights = np.where(train, np.asarray(columns["token_weights"], dtype=np.float64), 0.0)
-    total = np.bincount(once, weights, size)
-    advantages = np.asarray(columns["advantages"], dtype=np.float64)
-    # A token that no episode trains has weight 0, so its mean does not matter.
-    mean = np.bincount(once, weights * advantages, size) / np.where(total > 0, total, 1.0)
-    folded = {name: column[first] for name, column in columns.items()}
-    folded |= {"token_weights": total, "advantages": mean}
-    return folded, np.bincount(once, train, size) > 0
-
-
 def _spread_within_groups(batch: Batch) -> dict[str, float]:
     """Figures of how far members of a group differ in their return.
 
@@ -239,19 +214,14 @@ def _spread_within_groups(batch: Batch) -> dict[str, float]:
         deviation within each, whose fall comes before a collapse (RAGEN, arXiv 2504.20073). Nothing
         where every group has a single member, which differs from nobody.
     """
-    if len(np.unique(batch.group)) == batch.n_trajectories:
+    group, first = dense(batch.group), np.unique(batch.group, return_index=True)[1]
+    if len(first) == batch.n_trajectories:
         return {}
-    # (N,) group of each trajectory, and (S,) figures of each of S groups.
-    _, index, sizes = np.unique(batch.group, return_inverse=True, return_counts=True)
-    means = np.bincount(index, batch.returns) / sizes
-    squares = np.bincount(index, (batch.returns - means[index]) ** 2) / sizes
-    low, high = np.full(len(sizes), np.inf), np.full(len(sizes), -np.inf)
-    np.minimum.at(low, index, batch.returns)
-    np.maximum.at(high, index, batch.returns)
+    deviations = spread(batch.returns, segments(group), ddof=0)[first]
     return {
         # Equal rewards may differ in the last bits of their sums.
-        "credit/zero_variance_groups": float((high - low < 1e-8).mean()),
-        "credit/group_return_std": float(np.sqrt(squares).mean()),
+        "credit/zero_variance_groups": float((deviations < 1e-8).mean()),
+        "credit/group_return_std": float(deviations.mean()),
     }
 
 

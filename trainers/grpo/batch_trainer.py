@@ -20,14 +20,7 @@ from datasets import Dataset
 from peft import PeftModel
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler
-from transformers import (
-    PreTrainedModel,
-    PrinterCallback,
-    TrainerCallback,
-    TrainerControl,
-    TrainerState,
-    TrainingArguments,
-)
+from transformers import PreTrainedModel, PrinterCallback, TrainerCallback
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOConfig, GRPOTrainer
@@ -260,19 +253,16 @@ class BatchTrainer(GRPOTrainer):
 
     def restore(self, checkpoint: Path) -> None:
         """Load the weights of a checkpoint or saved policy for playing, not for training."""
-        training = (checkpoint / TRAINER_STATE_NAME).exists()
-        if self.is_fsdp_enabled and training:
-            self._load_from_checkpoint(str(checkpoint), self.model_wrapped)
-        elif self.is_fsdp_enabled:
-            from trainers.grpo.restore import fill_shards
+        model = self.model_wrapped if self.is_fsdp_enabled else self.model
+        partitioned = hasattr(next(self.model.parameters()), "ds_id")  # By ZeRO-3.
+        # FSDP stores shards in the checkpoint of a training; a saved policy has whole weights.
+        stored_shards = self.is_fsdp_enabled and (checkpoint / TRAINER_STATE_NAME).exists()
+        if partitioned or (self.is_fsdp_enabled and not stored_shards):
+            from trainers.rollouts.engines.sharded_loading import load_sharded
 
-            fill_shards(checkpoint, self.model_wrapped)
-        elif hasattr(next(self.model.parameters()), "ds_id"):  # ZeRO-3 has partitioned it.
-            from trainers.grpo.restore import fill_partitions
-
-            fill_partitions(checkpoint, self.model)
+            load_sharded(checkpoint, model)
         else:
-            self._load_from_checkpoint(str(checkpoint))
+            self._load_from_checkpoint(str(checkpoint), model)
         self._forget()
 
     def _forget(self) -> None:
@@ -314,29 +304,21 @@ class BatchTrainer(GRPOTrainer):
 
 
 class _OptimiserTimes(TrainerCallback):
-    """Count the optimiser's own step."""
+    """Count the optimiser's own step: TRL's loop calls it while the stopwatch counts the rest."""
 
     def __init__(self, times: StepTimes) -> None:
-        self._times = times
-        self._began = 0.0
+        self._times, self._began = times, 0.0
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
-    ) -> None:
+    def on_train_begin(self, *_: Any, **__: Any) -> None:
         """Discard the time before the first step."""
         self._times.take()
 
-    def on_pre_optimizer_step(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
-    ) -> None:
+    def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Start."""
         self._began = time.perf_counter()
 
-    def on_optimizer_step(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
-    ) -> None:
+    def on_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Stop."""
-        # TRL's loop calls the optimiser itself, while the stopwatch counts the rest.
         self._times.move("rest", "optimizer", time.perf_counter() - self._began)
 
 

@@ -9,15 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 
-__all__ = [
-    "STATE_FILE",
-    "Stateful",
-    "load_batch",
-    "load_state",
-    "save_batch",
-    "save_state",
-    "state_of",
-]
+__all__ = ["Stateful", "load_batch", "load_state", "save_batch", "save_state", "state_of"]
 
 STATE_FILE = "multi_turn_state.json"
 """File of a checkpoint with the state of schedule and task source."""

@@ -1,14 +1,12 @@
 """The loss of an update, as one function of the tokens (B, T) of a micro-batch.
 
     L = U/K' sum_k w_k (-c_k min(rho_k A_k, clip(rho_k, 1 - low, 1 + high) A_k) + beta KL_k - e H_k)
-                   + v u_k E_k
 
 over the trained tokens k of one of the U minibatches of a batch that has K'. ``algorithms/loss.py``
 has its settings as data, and in numpy the weights: w_k / K' of the aggregation, and c_k that
 corrects for the behaviour policy. Ratio, divergence and entropy are functions of the policy as it
-is now, and are computed here. E_k is the error of a critic's value; this line is there if the
-critic shares layers with the policy. A critic apart minimises sum_k u_k E_k / K' by itself
-(``trainers.methods.critic.critic``).
+is now, and are computed here. A method that shares layers with the policy adds terms of its own
+(``StepPart.loss_terms``).
 """
 
 from __future__ import annotations
@@ -28,16 +26,7 @@ from trainers.algorithms.loss import (
 from trainers.rollouts.scoring.forward import Scores
 from trainers.rollouts.scoring.tensors import gather_tokens, scatter_tokens
 
-__all__ = [
-    "averaged",
-    "bounded",
-    "kl_divergence",
-    "late_weights",
-    "ratios",
-    "token_figures",
-    "token_losses",
-    "value_errors",
-]
+__all__ = ["averaged", "kl_divergence", "late_weights", "ratios", "token_figures", "token_losses"]
 
 
 def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:
@@ -47,8 +36,7 @@ def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: 
         loss: The preset's.
         scores: The policy's current scores of the tokens.
         batch: ``advantages`` A, ``token_weights`` w and ``behaviour_weights`` c, (B, T); if the
-            loss needs them, also the inputs of ``ratios`` and ``ref_per_token_logps``; with values
-            among the scores ``value_weights`` u, and what ``value_errors`` reads.
+            loss needs them, also the inputs of ``ratios`` and ``ref_per_token_logps``.
         mask: (B, T) mask of the trained tokens; other entries of the result are undefined.
     """
     logps, advantage = scores.logps, batch["advantages"]
@@ -75,9 +63,6 @@ def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: 
     if loss.entropy:
         terms = terms - loss.entropy * scores.entropies
     addends: Tensor = batch["token_weights"] * terms
-    if scores.values is not None:
-        errors = value_errors(scores.values, batch, loss.value_clip)
-        addends = addends + loss.value_weight * batch["value_weights"] * errors
     return addends
 
 
@@ -89,14 +74,10 @@ def token_figures(
     figures = {"entropy": scores.entropies.detach()}
     if "ref_per_token_logps" in batch:
         figures["kl"] = kl_divergence(scores.logps, batch["ref_per_token_logps"], loss.kl)
-    if scores.values is not None:
-        errors = value_errors(scores.values, batch, loss.value_clip)
-        figures["critic/value_loss"] = batch["value_weights"] * errors
     if loss.clip != "none":
         below, above = _clipped(loss, scores.logps, batch, mask)
-        names = ("low_mean", "high_mean", "region_mean")
-        for name, clipped in zip(names, (below, above, below | above), strict=True):
-            figures[f"clip_ratio/{name}"] = clipped.float()
+        clipped = {"low_mean": below, "high_mean": above, "region_mean": below | above}
+        figures |= {f"clip_ratio/{name}": tokens.float() for name, tokens in clipped.items()}
     return figures
 
 
@@ -138,26 +119,6 @@ def late_weights(
     return scatter_tokens(weight, mask), columns
 
 
-def value_errors(values: Tensor, batch: Mapping[str, Tensor], clip: float | None) -> Tensor:
-    """Compute the errors E of a critic's values, of any shape that the columns have as well.
-
-    ``1/2 (V - R)^2``, or with a clip the larger of this and ``1/2 (clip(V, V_old +- clip) - R)^2``:
-    a value that has moved further than the clip towards its target has no gradient.
-
-    Args:
-        values: V, the current values.
-        batch: ``value_targets`` R and ``old_values`` V_old, the values before the updates of the
-            batch.
-        clip: Distance, in units of reward; None: none.
-    """
-    targets, old = batch["value_targets"], batch["old_values"]
-    errors = (values - targets) ** 2
-    if clip is not None:
-        near = old + (values - old).clamp(-clip, clip)
-        errors = torch.maximum(errors, (near - targets) ** 2)
-    return 0.5 * errors
-
-
 def ratios(logps: Tensor, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:
     """Compute the ratio (B, T) of the policy to the one before the updates of the batch.
 
@@ -166,7 +127,7 @@ def ratios(logps: Tensor, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:
     is s, and its gradient is the token's, so that tokens of one segment may have different
     advantages.
 
-    Log-ratios are bounded, see :func:`bounded`.
+    Log-ratios are bounded, see :func:`_bounded`.
 
     Args:
         logps: (B, T) log-probabilities of the policy.
@@ -179,10 +140,10 @@ def ratios(logps: Tensor, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:
     own_log_ratio, mean = log_ratio.detach(), batch.get("mean_log_ratios")
     if "ratio_segments" in batch:
         mean = averaged(own_log_ratio, batch["ratio_segments"], mask)
-    return bounded(log_ratio if mean is None else mean + (log_ratio - own_log_ratio)).exp()
+    return _bounded(log_ratio if mean is None else mean + (log_ratio - own_log_ratio)).exp()
 
 
-def bounded(log_ratio: Tensor) -> Tensor:
+def _bounded(log_ratio: Tensor) -> Tensor:
     """Cut log-ratios where their exponential would overflow, as ``safe_exp`` does in numpy.
 
     One without a value (a token that both policies exclude) counts as 0. Neither has a gradient.
@@ -197,7 +158,7 @@ def averaged(values: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
     ``segments`` holds ids >= 0; the result is 0 where the mask is false.
     """
     # One infinite log-ratio would make those of its whole segment infinite.
-    ids, token_values = segments[mask], bounded(values[mask])  # (n,) each
+    ids, token_values = segments[mask], _bounded(values[mask])  # (n,) each
     # Micro-batches that only pad have no trained token.
     total = values.new_zeros(int(ids.max()) + 1 if ids.numel() else 1)  # (S,)
     count = torch.zeros_like(total).index_add_(0, ids, torch.ones_like(token_values))
@@ -209,7 +170,7 @@ def kl_divergence(logps: Tensor, reference: Tensor, estimator: str) -> Tensor:
     """Estimate the KL divergence (B, T) to a reference policy in nats, token by token.
 
     "k1" is ``log pi - log ref``; "k3" is ``q - log q - 1`` with ``q = ref / pi`` (GRPO, arXiv
-    2402.03300). The log-ratio is bounded, see :func:`bounded`.
+    2402.03300). The log-ratio is bounded, see :func:`_bounded`.
     """
-    gap = bounded(reference - logps)
+    gap = _bounded(reference - logps)
     return -gap if estimator == "k1" else gap.exp() - gap - 1.0

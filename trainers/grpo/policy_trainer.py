@@ -129,6 +129,9 @@ class PolicyTrainer(BatchTrainer):
         compared = any(part.compares_old for part in self.parts)
         recomputed = self._inexact or self.updates > 1 or compared
         recomputed = recomputed and not self._corrects_late
+        if recomputed and self.preset.loss.behave == "ratio":
+            batch["old_per_token_logps"] = batch["sampling_per_token_logps"]
+            recomputed = False
         listeners = [part.listener for part in self.parts if part.listener is not None]
         if not recomputed and not self._needs_reference and not listeners:
             return
@@ -139,28 +142,20 @@ class PolicyTrainer(BatchTrainer):
             train = tokens.column(trained_tokens(rows.episodes, self.preset, tokens.once))
             scored = {**batch, "tool_mask": batch["tool_mask"] * train}
             passes = self._passes(scored)
-        if recomputed and self.preset.loss.behave == "ratio":
-            batch["old_per_token_logps"] = batch["sampling_per_token_logps"]
-            recomputed = False
         if recomputed or listeners:
             old_logps = self._forward.logps(self.model, scored, passes, listeners)
-            if recomputed:
-                logprobs = batch["sampling_per_token_logps"]
-                batch["old_per_token_logps"] = torch.where(
-                    sampled_mask(scored), old_logps, logprobs
-                )
+        if recomputed:
+            logprobs = batch["sampling_per_token_logps"]
+            batch["old_per_token_logps"] = torch.where(sampled_mask(scored), old_logps, logprobs)
         if self._needs_reference:
-            reference_logps = self._forward.reference_logps(self.model, batch, passes)
-            batch["ref_per_token_logps"] = reference_logps
+            batch["ref_per_token_logps"] = self._forward.reference_logps(self.model, batch, passes)
 
     def _micro_batches(self, batch: Mapping[str, Tensor]) -> list[MicroBatch]:
         """Divide rows by the budget of tokens, into as many parts in every process."""
-        several = self.accelerator.num_processes > 1
-        gather = self.accelerator.gather if several else None
         # The loss of a router is a mean over the tokens of rows, with those that they share.
         if not self.aux_loss_enabled and self._forward.packs(self.model):
-            return packed_micro_batches(batch, self._micro_tokens, gather)
-        return micro_batches(batch, self._micro_tokens, gather)
+            return packed_micro_batches(batch, self._micro_tokens, self.accelerator.gather)
+        return micro_batches(batch, self._micro_tokens, self.accelerator.gather)
 
     def _passes(self, batch: Mapping[str, Tensor]) -> list[Tensor]:
         """The indices of the rows of each pass."""
@@ -232,14 +227,16 @@ class PolicyTrainer(BatchTrainer):
         scores = self._forward(
             model, inputs, mask, router_loss=self.aux_loss_enabled, states=bool(parts)
         )
-        for part in parts:
-            scores = part.score(scores)
         late = {}
         if self._corrects_late:
             mode = behaviour_mode(self.preset, self._inexact)
             weights, late = late_weights(self.preset.loss, mode, scores.logps, inputs, mask)
             inputs = {**inputs, "behaviour_weights": weights}
         terms = token_losses(self.preset.loss, scores, inputs, mask)
+        figures = token_figures(self.preset.loss, scores, inputs, mask)
+        for part in parts:
+            part_terms, part_figures = part.loss_terms(scores, inputs)
+            terms, figures = terms + part_terms, {**figures, **part_figures}
         # K' / U, and of that the share of a process, over which gradients are averaged.
         tokens = inputs["num_items_in_batch"] / self.accelerator.num_processes
         tokens = tokens / self.args.steps_per_generation
@@ -247,7 +244,6 @@ class PolicyTrainer(BatchTrainer):
         # so may one token, such as one that the policy excludes; it is not to cost the others.
         finite = mask & terms.isfinite()
         loss = torch.where(finite, terms, 0.0).sum() / tokens
-        figures = token_figures(self.preset.loss, scores, inputs, mask)
         figures |= {LOST_TOKENS: (mask & ~finite).float(), **late}
         if scores.router_loss is not None:
             # A mean over tokens, of which the micro-batch has a share; rows that fill up have none.

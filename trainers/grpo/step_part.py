@@ -11,7 +11,7 @@ the step:
 4. ``credit_columns``, ``learn``: adds to what the loss reads of the advantages; learns from the
    batch with all of this.
 5. ``figures``: what the log says of the episodes.
-6. ``score``, ``after_backward``: takes part in the loss, and in its update.
+6. ``loss_terms``, ``after_backward``: takes part in the loss, and in its update.
 
 Its state goes into checkpoints by ``save`` and ``load``. A method's maker, ``MakeStepPart``, gets
 what the trainer lends, a ``StepContext``.
@@ -27,14 +27,11 @@ from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+import torch
 from accelerate import Accelerator
-from accelerate.utils import DistributedType
 from torch import Tensor, nn
 
-from agentgym.errors import NotSupported
-from trainers.algorithms.preset import Preset
+from trainers.algorithms.preset import Column, Preset
 from trainers.grpo.advantages import Credit
 from trainers.grpo.step_times import StepTimes
 from trainers.methods.method import Method
@@ -137,7 +134,7 @@ class ChosenRows:
 class CreditColumns(NamedTuple):
     """What a part adds to the credit of K sampled tokens."""
 
-    columns: Mapping[str, npt.NDArray[np.generic]] = MappingProxyType({})
+    columns: Mapping[str, Column] = MappingProxyType({})
     """Columns (K,) that the loss reads, by name."""
     figures: Mapping[str, float] = MappingProxyType({})
     """Metrics for the log."""
@@ -186,7 +183,7 @@ class StepPart(EnginePart):
 
     @property
     def warmup_steps(self) -> int:
-        """First steps in which this part learns and the policy does not."""
+        """First steps in which this part learns and the policy does not; 0 with DeepSpeed."""
         return 0
 
     # -- episodes ----------------------------------------------------------------------------------
@@ -237,12 +234,17 @@ class StepPart(EnginePart):
 
     @property
     def in_loss(self) -> bool:
-        """Whether it adds to the scores of the loss, for which it needs hidden states."""
+        """Whether it adds :meth:`loss_terms`, for which it needs hidden states."""
         return False
 
-    def score(self, scores: Scores) -> Scores:
-        """Return scores with what this part adds; their gradient flows back to the policy."""
-        return scores
+    def loss_terms(
+        self, scores: Scores, batch: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Mapping[str, Tensor]]:
+        """Return addends (B, T) of the loss like ``token_losses``, and figures (B, T) of them.
+
+        The gradient of the addends flows back to the policy.
+        """
+        return torch.zeros_like(scores.logps), {}
 
     def after_backward(self) -> None:
         """Update after the backward pass of the policy."""
@@ -284,22 +286,11 @@ def make_parts(makers: Mapping[str, MakeStepPart], context: StepContext) -> list
     Returns:
         The parts of the preset's methods, with default settings for those without a maker, and
         those that other makers make; behind them those of other names.
-
-    Raises:
-        NotSupported: DeepSpeed would train the policy while a part has it wait.
     """
     preset = context.preset
     served = {**part_makers(preset, without=makers), **makers}
     names = [*filter(served.__contains__, dict.fromkeys([*method_names(), *served]))]
-    parts = [served[name](context) for name in names if _reads(preset, get_method(name))]
-    warmup = max((part.warmup_steps for part in parts), default=0)
-    if warmup and context.accelerator.distributed_type == DistributedType.DEEPSPEED:
-        raise NotSupported(
-            "expected no first steps in which the policy waits (--critic.warmup-steps 0) with "
-            "DeepSpeed, which updates the policy within its backward pass, got "
-            f"{warmup}: launch with ddp or fsdp2"
-        )
-    return parts
+    return [served[name](context) for name in names if _reads(preset, get_method(name))]
 
 
 def part_makers(

@@ -52,17 +52,10 @@ from trainers.algorithms.needs import JUDGE
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset, served
 from trainers.algorithms.schedule import Constant, Schedule
-from trainers.grpo.advantages import (
-    Credit,
-    assign_credit,
-    check_sampled,
-    loss_columns,
-    trained_once,
-)
+from trainers.grpo.advantages import Credit, assign_credit, check_sampled, loss_columns
 from trainers.grpo.minibatches import MINIBATCH, minibatch_of_episodes, minibatch_of_rows
 from trainers.grpo.policy_trainer import PolicyTrainer
 from trainers.grpo.step_part import (
-    ChosenRows,
     MakeStepPart,
     PlayedStep,
     StepContext,
@@ -90,10 +83,7 @@ __all__ = ["MultiTurnTrainer"]
 
 logger = logging.getLogger(__name__)
 
-COLUMNS = {
-    "logp_old": "old_per_token_logps",
-    "logp_ref": "ref_per_token_logps",
-}
+COLUMNS = {"logp_old": "old_per_token_logps", "logp_ref": "ref_per_token_logps"}
 """Inputs of credit assignment per token, and their columns in the batch; parts have more."""
 
 
@@ -114,6 +104,8 @@ class MultiTurnTrainer(PolicyTrainer):
         stage_switches: (step, horizon) of every change seen by this process.
         trajectories: Episodes of this process at the present step.
     """
+
+    _plan: StepPlan
 
     def __init__(
         self,
@@ -190,7 +182,6 @@ class MultiTurnTrainer(PolicyTrainer):
         self.stage_switches: list[tuple[int, int]] = []
         self.trajectories: list[Trajectory] = []
         self._tasks, self._on_rollout, self._probe_every = tasks, on_rollout, probe_every
-        self._plan: StepPlan | None = None
         self._generations = 0
         self._micro_tokens = micro_tokens
         super().__init__(model, args, chat, **kwargs)
@@ -198,14 +189,13 @@ class MultiTurnTrainer(PolicyTrainer):
         turn_off_dropout(policy)
         adapters_in_fp32(policy)
         # With adapters of the trainer's own the reference is the model without them.
-        copied = self._needs_reference and kwargs.get("peft_config") is None
+        own_adapters = kwargs.get("peft_config") is not None
+        copied = self._needs_reference and not own_adapters
         self._forward = TokenForward(
             self.accelerator, policy, logits_mib=logits_mib, copies_policy=copied,
             shared_prefixes=shared_prefixes,
         )  # fmt: skip
-        self.parts = make_parts(
-            parts or {}, self._context(policy, chat, kwargs.get("peft_config") is not None)
-        )
+        self.parts = make_parts(parts or {}, self._context(policy, chat, own_adapters))
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
         kinds = next((part.engines for part in self.parts if part.engines), ENGINES)
         own_engine = partial(kinds[self._lag > 0], pad_id=chat.pad_id, autocast=precision)
@@ -254,17 +244,24 @@ class MultiTurnTrainer(PolicyTrainer):
         episodes = everyone = [episode for episode in gathered if not episode.unplayed]
         check_sampled(everyone)
         share = range(rank * count, (rank + 1) * count)
-        row_choice = self._choose_rows(step, episodes, share)
+        # A part may choose other rows than those that were played.
+        played = PlayedStep(step, self.args.seed, episodes, share, self.runner, self._sampling())
+        with self.times.part("update"):
+            choices = (part.choose_rows(played) for part in self.parts)
+            row_choice = next((rows for rows in choices if rows is not None), None)
         if row_choice is not None:
             self.trajectories = row_choice.trajectories
             gathered = everyone = self._gather(self.trajectories)
         # 3: rows of tokens, with the log-probabilities of pi_old and of the reference.
         rows = self._rows(gathered, everyone, share)
-        figures = self._add_scores(rows)
+        with self.times.part("logprobs"):
+            self._add_logps(rows)
+            figures = self._collect_figures(part.add_columns(rows) for part in self.parts)
         # 4, 5: advantages and weights of the tokens of all processes.
         credit = self._credit(rows, {} if row_choice is None else row_choice.aux)
         figures |= self._add_credit(rows, credit)
-        figures |= self._teach_parts(rows.batch)
+        with self.times.part("update"):
+            figures |= self._collect_figures(part.learn(rows.batch) for part in self.parts)
         figures |= {} if row_choice is None else row_choice.figures
         self._report(step, episodes, credit, figures)
         # Only now: the probe of the report generates as well.
@@ -301,7 +298,10 @@ class MultiTurnTrainer(PolicyTrainer):
         answers = (part.play(step, plans) for part in self.parts)
         result = next((answer for answer in answers if answer is not None), None)
         self._plan, episodes = result or self._play_now(plans(step))
-        self._note_horizon(step, self._plan.horizon)
+        if self.horizon != self._plan.horizon:
+            self.horizon = self._plan.horizon
+            logger.info("step %d: horizon %d", step, self.horizon)
+            self.stage_switches.append((step, self.horizon))
         return episodes
 
     def _play_now(self, plan: StepPlan) -> tuple[StepPlan, list[Trajectory]]:
@@ -318,54 +318,32 @@ class MultiTurnTrainer(PolicyTrainer):
         self.times.move("rest", "environments", stats.env_seconds - envs)
         return plan, episodes
 
-    def _choose_rows(
-        self, step: int, episodes: Sequence[Trajectory], share: range
-    ) -> ChosenRows | None:
-        """2: let a part choose what trains in place of the episodes; None: they do."""
-        sampling, seed = self._sampling(), self.args.seed
-        played = PlayedStep(step, seed, episodes, share, self.runner, sampling)
-        with self.times.part("update"):
-            choices = (part.choose_rows(played) for part in self.parts)
-            return next((rows for rows in choices if rows is not None), None)
-
     def _rows(
         self, gathered: Sequence[Trajectory], everyone: Sequence[Trajectory], share: range
     ) -> StepRows:
         """3: put the trajectories into rows of one width, as many in every process and update."""
-        rows = [to_rows([t], self._once) for t in self.trajectories]
+        # Whether tokens that several episodes share since a fork are trained once.
+        once = self.preset.branching is not None and self.preset.branching.trains_once
+        rows = [to_rows([t], once) for t in self.trajectories]
         parts = self.args.steps_per_generation
         rank, device = self.accelerator.process_index, self.accelerator.device
-        count = len(rows) * self.accelerator.num_processes
         # Every process draws for all of them, alike, and takes its part: nothing has to be sent.
+        count = len(rows) * self.accelerator.num_processes
         drawn = minibatch_of_episodes(count, parts, (self.args.seed, self.batches))
         own_parts = drawn[rank * len(rows) :][: len(rows)]
-        numbers = minibatch_of_rows(
-            [len(episode_rows) for episode_rows in rows], own_parts, parts, self._gather
-        )
+        numbers = minibatch_of_rows([*map(len, rows)], own_parts, parts, self._gather)
         batch = row_tensors([*chain(*rows)], self.runner.chat.pad_id, device, count=len(numbers))
-        row_episodes = [
-            episode
-            for episode, episode_rows in zip(self.trajectories, rows, strict=True)
-            for _ in episode_rows
-        ]
+        row_episodes = [t for t, own in zip(self.trajectories, rows, strict=True) for _ in own]
         tokens = StepTokens.of(
-            sampled_mask(batch), gathered, slice(share.start, share.stop), once=self._once,
+            sampled_mask(batch), gathered, slice(share.start, share.stop), once=once,
             gather=self._gather,
         )  # fmt: skip
         batch |= {MINIBATCH: torch.from_numpy(numbers).to(device)}
         return StepRows(batch, everyone, row_episodes, tokens, self._passes)
 
-    def _add_scores(self, rows: StepRows) -> dict[str, float]:
-        """3: add log-probabilities of the sampled tokens, and the columns of the parts."""
-        with self.times.part("logprobs"):
-            self._add_logps(rows)
-            return self._collect_figures(part.add_columns(rows) for part in self.parts)
-
     def _credit(self, rows: StepRows, turn_scores: Mapping[str, Sequence[float]]) -> Credit:
         """4, 5: compute advantages and weights of the sampled tokens of all processes."""
-        columns = dict(COLUMNS)
-        for part in self.parts:
-            columns |= part.columns
+        columns = dict(chain(COLUMNS.items(), *(part.columns.items() for part in self.parts)))
         packed = {
             name: rows.tokens.packed(rows.batch[column])
             for name, column in columns.items()
@@ -392,8 +370,8 @@ class MultiTurnTrainer(PolicyTrainer):
             columns |= part_columns
             figures |= part_figures
         train = credit.train
-        if tokens.once is not None:
-            columns, train = trained_once(columns, train, tokens.once)
+        if tokens.once is not None and self.preset.branching is not None:
+            columns, train = self.preset.branching.merge(columns, train, tokens.once)
         for name, values in columns.items():
             batch[name] = tokens.column(values)
         # TRL trains the tokens whose tool mask is 1: the sampled ones, less those of episodes that
@@ -403,11 +381,6 @@ class MultiTurnTrainer(PolicyTrainer):
         total = max(1, int(credit.train.sum()))
         batch["num_items_in_batch"] = torch.tensor(total, device=tokens.mask.device)
         return figures
-
-    def _teach_parts(self, batch: Mapping[str, Tensor]) -> dict[str, float]:
-        """4: let parts that learn apart from the policy learn from the batch."""
-        with self.times.part("update"):
-            return self._collect_figures(part.learn(batch) for part in self.parts)
 
     def _collect_figures(self, parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
         """Join the figures of the parts; without finite ones the step makes no update."""
@@ -423,7 +396,6 @@ class MultiTurnTrainer(PolicyTrainer):
         part_figures: Mapping[str, float],
     ) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
-        assert self._plan is not None
         # What was played and replaced is told of, and learned from, like what trains.
         everyone = [*everyone, *self._plan.replaced]
         figures = {**episode_figures(everyone), **credit.metrics, **part_figures}
@@ -469,15 +441,3 @@ class MultiTurnTrainer(PolicyTrainer):
         for part in self.parts:
             tasks = part.saved_tasks(tasks)
         return {"horizon": self.schedule, "tasks": tasks}
-
-    @property
-    def _once(self) -> bool:
-        """Whether tokens that several episodes share since a fork are trained once."""
-        return self.preset.branching is not None and self.preset.branching.trains_once
-
-    def _note_horizon(self, step: int, horizon: int) -> None:
-        """Note the turn budget of a step, and a change."""
-        if horizon != self.horizon:
-            logger.info("step %d: horizon %d", step, horizon)
-            self.stage_switches.append((step, horizon))
-        self.horizon = horizon

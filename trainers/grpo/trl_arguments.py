@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from accelerate import PartialState
+from trl import GRPOConfig
 
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.budget import TokenBudget
 
-if TYPE_CHECKING:
-    from trl import GRPOConfig
-
-__all__ = [
-    "REFUSED",
-    "check_arguments",
-    "grpo_arguments",
-]
+__all__ = ["REFUSED", "check_arguments", "grpo_arguments"]
 
 OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant_with_warmup"})
 """Default optimiser of a run."""
@@ -109,9 +106,6 @@ def grpo_arguments(
     Raises:
         ConfigurationError: The episodes of a process cannot be divided into this many parts.
     """
-    import torch
-    from trl import GRPOConfig
-
     cpu = not torch.cuda.is_available()
     updates = minibatches * iterations
     settings: dict[str, Any] = {
@@ -148,19 +142,18 @@ def _batching(episodes: int, group_size: int, minibatches: int, cpu: bool) -> di
 
     To TRL an update is one micro-batch: the trainer divides it further, by tokens.
     """
-    from accelerate import PartialState
-
     rows = episodes // PartialState(cpu=cpu).num_processes
     if rows % minibatches:
         raise ConfigurationError(
             f"expected minibatches to divide the {rows} episodes of a process, got {minibatches}"
         )
+    smallest_divisor = next((k for k in range(2, rows) if rows % k == 0), rows)
     return {
         "per_device_train_batch_size": rows // minibatches,
         "gradient_accumulation_steps": 1,
         "steps_per_generation": minibatches,
         # TRL refuses 1, and numbers that do not divide its batch; nothing else reads it.
-        "num_generations": group_size if group_size > 1 else _least_divisor(rows),
+        "num_generations": group_size if group_size > 1 else smallest_divisor,
     }
 
 
@@ -174,8 +167,3 @@ def check_arguments(args: GRPOConfig) -> None:
         default, value = args.__dataclass_fields__[name].default, getattr(args, name)
         if value != default:
             raise ConfigurationError(f"expected {name}={default!r}, got {value!r}: {instead}")
-
-
-def _least_divisor(number: int) -> int:
-    """Return the smallest divisor of a number, at least 2, that is not 1."""
-    return next(k for k in range(2, number + 1) if number % k == 0)

@@ -11,12 +11,32 @@ from pathlib import Path
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import DistributedType
 from torch import nn
 
+from agentgym.errors import NotSupported
 from trainers.grpo.step_part import StepPart
 from trainers.rollouts.scoring.tensors import changes_weights
 
-__all__ = ["OwnWeights"]
+__all__ = ["OwnWeights", "check_warmup"]
+
+
+def check_warmup(accelerator: Accelerator, steps: int, flag: str) -> None:
+    """Check that the launch lets the policy wait in the first steps of a training.
+
+    Args:
+        accelerator: The trainer's.
+        steps: Number of these steps.
+        flag: The flag that sets it.
+
+    Raises:
+        NotSupported: DeepSpeed would train the policy meanwhile.
+    """
+    if steps and accelerator.distributed_type == DistributedType.DEEPSPEED:
+        raise NotSupported(
+            f"expected no first steps in which the policy waits ({flag} 0) with DeepSpeed, which "
+            f"updates the policy within its backward pass, got {steps}: launch with ddp or fsdp2"
+        )
 
 
 class OwnWeights(StepPart):

@@ -8,10 +8,10 @@ or sharded with the policy. Every process holds it whole and averages its gradie
 Most critics learn separately: each step, before the policy update, a few updates on the whole
 batch,
 
-    minimise 1/K' sum_k u_k E_k        (``trainers.grpo.objective.value_errors``).
+    minimise 1/K' sum_k u_k E_k        (:func:`value_errors`).
 
-A critic with a shared trunk learns with the policy instead, and its error also trains the policy's
-layers.
+A critic with a shared trunk learns with the policy instead, and its error, weighted by
+``Loss.value_weight``, also trains the policy's layers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from trainers.grpo.advantages import Credit
-from trainers.grpo.objective import value_errors
 from trainers.grpo.step_part import (
     CreditColumns,
     MakeStepPart,
@@ -39,7 +38,7 @@ from trainers.grpo.step_part import (
 from trainers.methods.critic.gae import ValueSignal, explained_variance, value_targets
 from trainers.methods.critic.settings import CriticConfig
 from trainers.methods.method import section_of
-from trainers.methods.own_weights import OwnWeights
+from trainers.methods.own_weights import OwnWeights, check_warmup
 from trainers.rollouts.engines.policy_weights import base_model
 from trainers.rollouts.scoring.forward import Scores
 from trainers.rollouts.scoring.tensors import left_aligned, sampled_mask, trimmed
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun
     from trainers.models.loaded_policy import LoadedPolicy
 
-__all__ = ["CRITIC_FILE", "Critic", "CriticSettings", "critic_part", "make_critic"]
+__all__ = ["CRITIC_FILE", "Critic", "CriticSettings", "critic_part", "make_critic", "value_errors"]
 
 CRITIC_FILE = "critic.pt"
 """File of a checkpoint with the critic and its optimiser."""
@@ -84,6 +83,7 @@ class Critic(StepPart):
     credit_scores = True
 
     def __init__(self, context: StepContext, settings: CriticSettings) -> None:
+        check_warmup(context.accelerator, settings.warmup, "--critic.warmup-steps")
         self.settings, self._passes = settings, context.passes
         self._loss = context.preset.loss
         signals = [term.signal for term in context.preset.terms]
@@ -222,10 +222,15 @@ class HeadCritic(LearningCritic):
             self.step()
         return float(self._accelerator.reduce(loss.detach(), reduction="mean"))
 
-    def score(self, scores: Scores) -> Scores:
-        """Add the values of the hidden states of these scores."""
+    def loss_terms(
+        self, scores: Scores, batch: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Mapping[str, Tensor]]:
+        """Return the weighted errors of the values of these scores' hidden states."""
         assert scores.states is not None
-        return scores._replace(values=self._of_states(scores.states))
+        errors = value_errors(self._of_states(scores.states), batch, self._loss.value_clip)
+        weights = batch["value_weights"]
+        figures = {"critic/value_loss": weights * errors.detach()}
+        return self._loss.value_weight * weights * errors, figures
 
     def after_backward(self) -> None:
         """Update with the policy if they share layers."""
@@ -281,6 +286,26 @@ class ModelCritic(LearningCritic):
         # As with a log-probability, the value of a token stands at the preceding one.
         places = (columns - 1).clamp(max=ids.shape[1] - 1)
         return torch.where(mask, values.gather(1, places), 0.0)
+
+
+def value_errors(values: Tensor, batch: Mapping[str, Tensor], clip: float | None) -> Tensor:
+    """Compute the errors E of a critic's values, of any shape that the columns have as well.
+
+    ``1/2 (V - R)^2``, or with a clip the larger of this and ``1/2 (clip(V, V_old +- clip) - R)^2``:
+    a value that has moved further than the clip towards its target has no gradient.
+
+    Args:
+        values: V, the current values.
+        batch: ``value_targets`` R and ``old_values`` V_old, the values before the updates of the
+            batch.
+        clip: Distance, in units of reward; None: none.
+    """
+    targets, old = batch["value_targets"], batch["old_values"]
+    errors = (values - targets) ** 2
+    if clip is not None:
+        near = old + (values - old).clamp(-clip, clip)
+        errors = torch.maximum(errors, (near - targets) ** 2)
+    return 0.5 * errors
 
 
 def _no_baseline(hidden: int, accelerator: Accelerator) -> nn.Linear:

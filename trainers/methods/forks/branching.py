@@ -19,9 +19,9 @@ from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import Masks
 from trainers.algorithms.needs import Need
-from trainers.algorithms.preset import Preset
-from trainers.algorithms.segments import BoolArray, FloatArray
-from trainers.methods.forks.trees import fork_weights, is_copy
+from trainers.algorithms.preset import Column, Preset
+from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
+from trainers.methods.forks.trees import fork_weights, is_copy, merge_shared
 
 BRANCHING = Need("branching", "environments with snapshots, to fork a rollout mid-way", "forks")
 ForkCredit = Literal["soft", "hard", "tree"]
@@ -139,6 +139,12 @@ class Branching:
     def weigh(self, batch: Batch, train: BoolArray) -> FloatArray:
         """Return the (N,) weights of trajectories, of which those in (N,) ``train`` train."""
         return fork_weights(batch, train) if self.credit == "tree" else np.ones(len(train))
+
+    def merge(
+        self, columns: Mapping[str, Column], train: BoolArray, once: IntArray
+    ) -> tuple[dict[str, Column], BoolArray]:
+        """Return columns with each shared token once, see :func:`.merge_shared`."""
+        return merge_shared(columns, train, once)
 
     @property
     def reads_entropy(self) -> bool:

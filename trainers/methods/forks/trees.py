@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+import numpy.typing as npt
 
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, dense, sums
@@ -58,3 +61,31 @@ def fork_weights(batch: Batch, train: BoolArray) -> FloatArray:
     fair = train.sum() / np.count_nonzero(total)
     result: FloatArray = share * fair / np.where(total > 0, total, 1.0)[group]
     return result
+
+
+def merge_shared(
+    columns: Mapping[str, npt.NDArray[np.generic]], train: BoolArray, once: IntArray
+) -> tuple[dict[str, npt.NDArray[np.generic]], BoolArray]:
+    """Merge the columns of tokens shared by several episodes, to train each token once.
+
+    The advantage becomes the weighted mean and the weight the sum, which without clipping gives the
+    gradient of training the token in every episode. All other columns are equal in every episode.
+
+    Args:
+        columns: What the loss reads, (K,) each.
+        train: (K,) tokens in the loss.
+        once: (K,) index of each token among the U distinct tokens.
+
+    Returns:
+        The columns and the mask, (U,) each.
+    """
+    size = int(once.max()) + 1
+    first = np.unique(once, return_index=True)[1]
+    weights = np.where(train, np.asarray(columns["token_weights"], dtype=np.float64), 0.0)
+    total = np.bincount(once, weights, size)
+    advantages = np.asarray(columns["advantages"], dtype=np.float64)
+    # A token that no episode trains has weight 0, so its mean does not matter.
+    mean = np.bincount(once, weights * advantages, size) / np.where(total > 0, total, 1.0)
+    merged = {name: column[first] for name, column in columns.items()}
+    merged |= {"token_weights": total, "advantages": mean}
+    return merged, np.bincount(once, train, size) > 0

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trainers.grpo.advantages import group_trains
+from trainers.algorithms.preset import Preset
+from trainers.grpo.advantages import keep_known
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
 from trainers.methods.refill.refill import Refill
 from trainers.methods.refill.rounds import play_in_rounds
@@ -14,13 +15,13 @@ from trainers.rollouts.engines.engine_weights import EngineWeights
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.step_plan import StepPlan
 from trainers.rollouts.task_feed import further_tasks
-from trainers.rollouts.trajectory import Trajectory
+from trainers.rollouts.trajectory import Trajectory, to_batch
 
 if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun
     from trainers.models.loaded_policy import LoadedPolicy
 
-__all__ = ["ReplacedGroups", "refill_part"]
+__all__ = ["ReplacedGroups", "group_trains", "refill_part"]
 
 
 class ReplacedGroups(StepPart):
@@ -59,6 +60,13 @@ class ReplacedGroups(StepPart):
             return None
         refill = next(part for part in plan.parts if isinstance(part, Refill))
         return play_in_rounds(self._runner, plan, refill, rank, world, self._context.gather)
+
+
+def group_trains(preset: Preset, group: Sequence[Trajectory]) -> bool:
+    """Return whether the filters of a preset keep any episode of a complete group in the loss."""
+    if not any(episode.action_tokens for episode in group):
+        return False
+    return bool(keep_known(to_batch(group), preset.filters).train.any())
 
 
 def refill_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:

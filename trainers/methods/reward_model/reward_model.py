@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from agentgym.errors import NotSupported
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import BoolArray, FloatArray, sums
-from trainers.grpo.advantages import known_outcomes
+from trainers.grpo.advantages import keep_known
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepRows
 from trainers.methods.method import section_of
 from trainers.methods.own_weights import OwnWeights
@@ -129,7 +129,7 @@ class RewardModel(OwnWeights):
         episodes = replace(to_batch(rows.episodes), logp_old=rows.tokens.packed(old))
         with self._context.times.part("update"):
             logps, figures = self.rank(
-                rows.batch, rows.passes, episodes, known_outcomes(episodes), rows.tokens
+                rows.batch, rows.passes, episodes, keep_known(episodes).train, rows.tokens
             )
         warm = self._context.trained_steps() >= self.settings.warmup
         rows.batch["prm_per_token_logps"] = logps if warm else old

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.grpo.step_part import ChosenRows, PlayedStep, StepContext
-from trainers.methods.own_weights import OwnWeights
+from trainers.methods.own_weights import OwnWeights, check_warmup
 from trainers.rollouts.engines.base import Completion, Sampling, generate
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
@@ -56,6 +56,7 @@ class TurnCritic(OwnWeights):
     credit_scores = True
 
     def __init__(self, context: StepContext, settings: TurnCriticSettings, head: nn.Module) -> None:
+        check_warmup(context.accelerator, settings.warmup, "--turn-critic.warmup-steps")
         super().__init__(
             context.accelerator,
             lr=settings.lr,

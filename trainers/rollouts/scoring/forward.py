@@ -62,8 +62,6 @@ class Scores(NamedTuple):
     """() load-balancing loss of a mixture of experts."""
     states: Tensor | None = None
     """(B, T, H) final hidden states of those distributions; None: not requested."""
-    values: Tensor | None = None
-    """(B, T) value before each token, from a critic that shares layers with the model."""
 
 
 class TokenForward:

@@ -23,8 +23,13 @@ from trainers.algorithms.advantage import Term
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.signals import RewardToGo
-from trainers.grpo.objective import value_errors
-from trainers.methods.critic.critic import CRITIC_FILE, Critic, CriticSettings, make_critic
+from trainers.methods.critic.critic import (
+    CRITIC_FILE,
+    Critic,
+    CriticSettings,
+    make_critic,
+    value_errors,
+)
 from trainers.methods.critic.gae import GAE, BiLevelGAE, TurnGAE, value_targets
 from trainers.rollouts.engines.policy_weights import policy_weights
 from trainers.rollouts.scoring.forward import TokenForward

@@ -16,8 +16,8 @@ from tests.trainers import tiny_policy
 from tests.trainers.rollouts.test_runner import BUDGET
 from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.algorithms.presets import get_preset
-from trainers.grpo.advantages import group_trains
 from trainers.methods.refill.refill import Refill
+from trainers.methods.refill.replaced_groups import group_trains
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Trajectory

@@ -1,4 +1,7 @@
-"""Load whole weights of a saved policy into a model that is sharded over processes."""
+"""Load whole weights of a saved policy into a model that is sharded over processes.
+
+The reverse of ``policy_weights``; imported only where a launch shards the model.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,26 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_
 
 from trainers.processes import is_main
 
-__all__ = ["fill_partitions", "fill_shards"]
+__all__ = ["load_sharded"]
 
 
-def fill_shards(policy: Path, model: nn.Module) -> None:
+def load_sharded(policy: Path, model: nn.Module) -> None:
+    """Load the weights of a saved policy into a model sharded by FSDP or ZeRO-3.
+
+    All processes call it; the main process reads the files.
+    """
+    partitioned = hasattr(next(model.parameters()), "ds_id")
+    (_fill_partitions if partitioned else _fill_shards)(policy, model)
+
+
+def _fill_shards(policy: Path, model: nn.Module) -> None:
     """Load whole weights, read by the main process, into a model sharded by FSDP."""
     # A head tied to the embedding has no separate weights in the file.
     options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True, strict=False)
     set_model_state_dict(model, _read_by_main(policy), options=options)
 
 
-def fill_partitions(policy: Path, model: nn.Module) -> None:
+def _fill_partitions(policy: Path, model: nn.Module) -> None:
     """Load whole weights, read by the main process, into a model partitioned by ZeRO-3."""
     zero = importlib.import_module("deepspeed").zero
     tensors = _read_by_main(policy)
