@@ -2,131 +2,189 @@
 
 The tiny policy is trained on coin mazes of 1 to 8 moves whose turns sleep for log-normal times
 (``slow_mazes.py``). All kinds of training of a seed start from one warm start, make the same number
-of updates of as many episodes, and are compared on the same held-out tasks. Their runs come one
-after the other in one process. Episodes an hour count all updates of a run, from its first plan to
-its last update, so the time until the slots of a fully asynchronous run are full and the wait for
-its last episodes are included.
+of updates of as many episodes, and are compared on the same held-out tasks. They run one after the
+other in one process. Episodes an hour count all updates of a training, from its first plan to its
+last update, so the time until the slots of a fully asynchronous one are full, and the wait for its
+last episodes, are included.
 
-Usage: ``python benchmarks/long_tails.py [--seeds 0 1 2] [--updates 16] [--out runs/long-tails]``.
-Prints JSON; finished runs are not repeated.
+Usage: ``python benchmarks/long_tails.py [--seeds 0 1 2] [--updates 24] [--held-out 192]``. Prints
+JSON; every training is also printed to stderr as it ends.
 
-Smallest run: ``--seeds 0 --updates 2``
+Smallest run: ``--seeds 0 --updates 2 --held-out 4``
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
-import shutil
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from statistics import mean, median
 from typing import Any
 
-import yaml
-from async_training import held_out, train
+import numpy as np
+import torch
 from provenance import to_json
 
+from agentgym.conversation import BARE, Prompt
 from agentgym.support.statistics import paired_difference
+from agentgym.vector import TextVectorEnv
+from benchmarks.slow_mazes import SlowMazes
+from trainers.config.sections import TinyConfig
+from trainers.grpo.trainer import MultiTurnTrainer
+from trainers.grpo.trl_arguments import grpo_arguments
+from trainers.methods.async_rollouts.fully_async import FullyAsync
+from trainers.methods.async_rollouts.producer import RolloutProducer
+from trainers.models.sft import Sft, SftSettings
+from trainers.models.tiny import build_model, build_tokenizer
+from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.expert_demonstrations import encode, play
+from trainers.rollouts.rollout_event import RolloutEvent
+from trainers.rollouts.trajectory import to_rows
 
-EPISODES = 24
+GROUPS, GROUP_SIZE, HORIZON = 4, 6, 16
+EPISODES = GROUPS * GROUP_SIZE
 """Episodes of an update."""
-KINDS: Mapping[str, Mapping[str, Any]] = {
-    "synchronous": {},
-    "staleness_1": {"staleness": 1},
-    "fully_async": {"staleness": 4, "mode": "fully-async"},
+RATE = 1e-3
+"""Learning rate."""
+BUDGET = TokenBudget(turn_tokens=6, episode_tokens=1400, context=1536)
+SIZE = TinyConfig(hidden=48, layers=2, heads=2, head_dim=24, intermediate=128, context=1536)
+DEMONSTRATIONS, IMITATION = 200, 60
+"""Episodes of the expert, and steps of the warm start on them."""
+SHOWN = ("sampling/staleness", "sampling/staleness_max", "sampling/too_old", "rollout/partial")
+"""Figures of the log whose means are reported."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of training."""
+
+    slots: int = EPISODES
+    """Episodes at a time."""
+    part: Callable[..., Any] | None = None
+    """Its part of the step."""
+
+
+KINDS: Mapping[str, Kind] = {
+    "synchronous": Kind(),
+    "staleness_1": Kind(part=partial(RolloutProducer, staleness=1)),
+    # As --async-rollouts.mode fully-async chooses the slots: a step's, times 1 + N / 2.
+    "fully_async": Kind(3 * EPISODES, partial(FullyAsync, staleness=4)),
 }
-"""Settings of the section ``--async-rollouts.*``, by the name of the kind of training."""
-FLAGS = (
-    "--env benchmarks.slow_mazes:benchmarks/SlowMazes-v0 --env-kwargs levels=1-8 --backend thread "
-    "--workers 72 --horizon 16 --eval.horizon 16 --no-fit-horizon --tiny.hidden 48 --tiny.layers 2 "
-    "--tiny.heads 2 --tiny.head-dim 24 --tiny.intermediate 128 --tiny.context 1536 "
-    "--sft.copy-steps 50 --sft.eval-tasks 36 --sft.demonstrations 300 --sft.max-steps 300 "
-    "--sft.eval-every 10 --sft.target-success 0.4 --rl.groups 4 --rl.num-generations 6 "
-    "--rl.log-groups 4 --rl.turn-tokens 6 --rl.episode-tokens 1400 --rl.save-every 1000 "
-    "--rl.keep-checkpoints 1 --eval.every 0 --eval.num-tasks 96 --eval.valid-tasks 36 "
-    "--eval.baselines none"
-)
-
-TRUST = "--trust env=benchmarks.slow_mazes:benchmarks/SlowMazes-v0 --trust levels=1-8"
-"""The changed file of settings is not one that the run wrote."""
+RIVALS = ("synchronous", "staleness_1")
 
 
-def start(seed: int, out: Path) -> Path:
-    """Return the folder of a run with a finished warm start and no reinforcement learning."""
-    stem = out / f"seed{seed}-start"
-    train(stem, 1, *FLAGS.split(), "--seed", str(seed))
-    shutil.rmtree(stem / "checkpoints" / "rl", ignore_errors=True)
-    return stem
+def mazes() -> SlowMazes:
+    """Make an environment."""
+    return SlowMazes(levels="1-8", horizon=HORIZON)
 
 
-def run(kind: str, seed: int, updates: int, out: Path) -> Path:
-    """Train in one of the kinds from the warm start of a seed; return the run's folder."""
-    folder = out / f"seed{seed}-{kind}"
-    if not folder.exists():
-        shutil.copytree(start(seed, out), folder)
-        settings = yaml.safe_load((folder / "config.yaml").read_text())
-        # In the file, because a resumed run may not change its settings.
-        settings["async_rollouts"].update(KINDS[kind])
-        (folder / "config.yaml").write_text(yaml.safe_dump(settings))
-    train(folder, updates, "--resume", *TRUST.split())
-    return folder
+def tasks(step: int, count: int, horizon: int, seed: int = 0) -> list[dict[str, Any]]:
+    """Choose the tasks of a step; no two seeds of a study share the order."""
+    order = np.random.default_rng((seed, 11)).permutation(600)
+    return [
+        {"split": "train", "index": int(order[((step - 1) * count + place) % len(order)])}
+        for place in range(count)
+    ]
 
 
-def records(folder: Path, phase: str) -> list[dict[str, Any]]:
-    """Return the records of a phase of a run."""
-    lines = (folder / "metrics.jsonl").read_text().splitlines()
-    return [record for record in map(json.loads, lines) if record["phase"] == phase]
+def warm_start(seed: int) -> tuple[TurnTokenizer, Any]:
+    """Imitate the expert; return the tokenizer and the policy."""
+    env = mazes()
+    episodes = [
+        play(env, {"split": "train", "index": index}, env.oracle())
+        for index in range(DEMONSTRATIONS)
+    ]
+    env.close()
+    texts = [text for e in episodes for text in (e.observation, *(t.action for t in e.turns))]
+    texts += [turn.seen_turn.observation for e in episodes for turn in e.turns]
+    chat = TurnTokenizer(build_tokenizer(texts))
+    rows = to_rows([*encode(episodes, chat, Prompt(BARE))])
+    policy = build_model(chat.tokenizer, SIZE, seed)
+    Sft(policy, rows, chat.pad_id, SftSettings(steps=IMITATION, seed=seed)).run()
+    return chat, policy
 
 
-def figures(folder: Path) -> dict[str, Any]:
-    """Return speed and success of a run."""
-    steps = records(folder, "rl")
-    seconds = [step["seconds"] for step in steps]
-    middle = seconds[len(seconds) // 4 : -len(seconds) // 4]
-    shown = ("staleness", "staleness_max", "too_old", "partial")
-    return {
-        "episodes_per_hour": round(3600 * EPISODES * len(seconds) / sum(seconds)),
-        "episodes_per_hour_of_the_middle_half": round(3600 * EPISODES / mean(middle)),
-        "median_seconds": round(median(seconds), 2),
-        "turns": round(mean(step["turns"] for step in steps), 3),
-        "success": mean(held_out(folder)),
-        **{
-            name: round(mean(step[name] for step in steps), 4)
-            for name in shown
-            if steps[-1].get(name) is not None
-        },
+def train(
+    kind: Kind, chat: TurnTokenizer, policy: Any, seed: int, updates: int, held_out: int
+) -> tuple[dict[str, Any], list[float]]:
+    """Train a copy of a policy; return figures, and the success on each held-out task."""
+    envs = TextVectorEnv.make(mazes, kind.slots, backend="thread", workers=kind.slots)
+    moments, events = [], list[Mapping[str, float]]()
+
+    def note(event: RolloutEvent) -> None:
+        moments.append(time.perf_counter())
+        events.append(event.metrics)
+
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = MultiTurnTrainer(
+            copy.deepcopy(policy),
+            grpo_arguments(
+                folder, groups=GROUPS, group_size=GROUP_SIZE, steps=updates, lr=RATE,
+                budget=BUDGET, seed=seed,
+            ),
+            envs=envs, chat=chat, tasks=partial(tasks, seed=seed), horizon=HORIZON,
+            preset="default", budget=BUDGET, on_rollout=note, probe_every=0, full_horizon=HORIZON,
+            parts={"async_rollouts": kind.part} if kind.part else {},
+        )  # fmt: skip
+        test = [{"split": "test", "index": index} for index in range(held_out)]
+        untrained = trainer.play(test, seed=seed) if kind.part is None else []
+        start, used = time.perf_counter(), time.process_time()
+        trainer.train()
+        seconds, processor = time.perf_counter() - start, time.process_time() - used
+        solved = [float(episode.success) for episode in trainer.play(test, seed=seed)]
+    trainer.runner.engine.close()
+    envs.close()
+    gaps = [end - begin for begin, end in pairwise(moments)]
+    figures = {
+        "seconds": round(seconds, 1),
+        "processor_seconds": round(processor, 1),
+        "episodes_per_hour": round(3600 * EPISODES * updates / seconds),
+        "median_seconds_between_updates": round(median(gaps), 2) if gaps else None,
+        "success": round(mean(solved), 4),
+        "turns": round(mean(event["rollout/turns"] for event in events), 3),
     }
+    means = {
+        name.rpartition("/")[2]: round(mean(event[name] for event in events), 4)
+        for name in SHOWN
+        if name in events[0]
+    }
+    if untrained:
+        figures["warm_start"] = round(mean(episode.success for episode in untrained), 4)
+    return figures | means, solved
 
 
-def compare(seed: int, updates: int, out: Path) -> dict[str, Any]:
+def compare(seed: int, updates: int, held_out: int) -> dict[str, Any]:
     """Train in all kinds from one warm start, and compare them."""
-    folders = {kind: run(kind, seed, updates, out) for kind in KINDS}
-    rows = {kind: figures(folder) for kind, folder in folders.items()}
-    success = {kind: held_out(folder) for kind, folder in folders.items()}
-    hourly = {kind: row["episodes_per_hour"] for kind, row in rows.items()}
-    summary = json.loads((folders["synchronous"] / "summary.json").read_text())
-    return {
-        "seed": seed,
-        "warm_start": summary["eval"]["warm-start"]["success"],
-        **rows,
-        "times": {kind: round(hourly["fully_async"] / hourly[kind], 2) for kind in list(KINDS)[:2]},
-        "success_minus": {
-            kind: paired_difference(success["fully_async"], success[kind])._asdict()
-            for kind in list(KINDS)[:2]
-        },
+    chat, policy = warm_start(seed)
+    row: dict[str, Any] = {"seed": seed}
+    solved: dict[str, list[float]] = {}
+    for name, kind in KINDS.items():
+        row[name], solved[name] = train(kind, chat, policy, seed, updates, held_out)
+        row[name]["load"] = round(os.getloadavg()[1], 1)
+        print(json.dumps({"seed": seed, "kind": name, **row[name]}), file=sys.stderr, flush=True)
+    hourly = {name: row[name]["episodes_per_hour"] for name in KINDS}
+    row["times"] = {name: round(hourly["fully_async"] / hourly[name], 2) for name in RIVALS}
+    row["success_minus"] = {
+        name: paired_difference(solved["fully_async"], solved[name])._asdict() for name in RIVALS
     }
+    return row
 
 
 def over_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the figures of the bars over all seeds."""
+    """Return medians of the speed-ups and means of the successes."""
     return {
-        kind: {
-            "times": round(median(row["times"][kind] for row in rows), 2),
-            "success": round(mean(row[kind]["success"] for row in rows), 3),
-        }
-        for kind in list(KINDS)[:2]
-    } | {"fully_async": {"success": round(mean(row["fully_async"]["success"] for row in rows), 3)}}
+        "times": {name: median(row["times"][name] for row in rows) for name in RIVALS},
+        "success": {name: round(mean(row[name]["success"] for row in rows), 3) for name in KINDS},
+    }
 
 
 def main() -> None:
@@ -135,22 +193,20 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
-    parser.add_argument("--updates", type=int, default=16)
-    parser.add_argument("--out", type=Path, default=Path("runs/long-tails"))
+    parser.add_argument("--updates", type=int, default=24)
+    parser.add_argument("--held-out", type=int, default=192)
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    rows = [compare(seed, options.updates, options.out) for seed in options.seeds]
-    print(
-        to_json(
-            {
-                "updates": options.updates,
-                "episodes_per_update": EPISODES,
-                "seeds": options.seeds,
-                "runs": rows,
-                "over_seeds": over_seeds(rows),
-            }
-        )
-    )
+    torch.set_num_threads(1)
+    rows = [compare(seed, options.updates, options.held_out) for seed in options.seeds]
+    result = {
+        "updates": options.updates,
+        "episodes_per_update": EPISODES,
+        "held_out": options.held_out,
+        "seeds": options.seeds,
+        "runs": rows,
+        "over_seeds": over_seeds(rows),
+    }
+    print(to_json(result))
 
 
 if __name__ == "__main__":
