@@ -14,7 +14,8 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "search_4000_training_gain.json", "search_chains_training_gain.json",
         "webshop_baselines.json", "webshop_warm_starts.json", "webshop_quick.json",
         "webshop_default_wall.json", "alfworld_trusting.json", "textworld_guessing.json",
-        "textworld_twelve_steps.json", "agent_training.json", "framework_training.json",
+        "textworld_twelve_steps.json", "service_pilots.json", "agent_training.json",
+        "framework_training.json",
     ),
     "pretrained": (
         "pretrained_gain.json", "pretrained_methods.json", "pretrained_distillation.json",
