@@ -44,7 +44,7 @@ def certify(
     checks: Sequence[str] = (),
     *,
     split: str | Sequence[str] = (),
-    num_tasks: int = 24,
+    num_tasks: int | None = 24,
     seed: int = 0,
     horizon: int | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
@@ -63,7 +63,7 @@ def certify(
         env: A short name such as ``webshop``, an id, ``MODULE:ID`` or ``PREFIX:NAME``.
         checks: Names of checks in `agentgym.certification.table.CHECKS`; default: all.
         split: Split of the tasks, or several. Default: all.
-        num_tasks: Number of tasks, spread evenly over the splits.
+        num_tasks: Number of tasks, spread evenly over the splits; None: all of them.
         seed: Seed of the panels, the episodes and the random actions.
         horizon: Turn budget of an episode; None: the environment's own.
         env_kwargs: Arguments of the environment.
@@ -91,7 +91,8 @@ def certify(
     """
     named_checks = _chosen(checks)
     check_seed(seed)
-    integer(num_tasks, "`num_tasks`", 1, None)
+    if num_tasks is not None:
+        integer(num_tasks, "`num_tasks`", 1, None)
     if not 0 <= blind_limit <= 1:
         raise ConfigurationError(
             f"expected `blind_limit` to be a share from 0 to 1, got {blind_limit!r:.80}"
@@ -188,10 +189,12 @@ def _chosen(checks: Sequence[str]) -> list[str]:
     return [name for name in CHECKS if not checks or name in checks]
 
 
-def _spread(env: TextEnv, splits: Sequence[str], num_tasks: int) -> dict[str, int]:
-    """Spread a number of tasks evenly over splits."""
+def _spread(env: TextEnv, splits: Sequence[str], num_tasks: int | None) -> dict[str, int]:
+    """Spread a number of tasks evenly over splits; None: take all."""
     names = [env.tasks.check(name) for name in splits] or env.tasks.splits
     sizes = {name: size for name in names if (size := env.tasks.len(name))}
+    if num_tasks is None:
+        return sizes
     share, rest = divmod(num_tasks, len(sizes))
     extra = len(sizes) - rest  # the last splits get one more
     counts = {

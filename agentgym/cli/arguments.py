@@ -372,8 +372,8 @@ class Certify:
     """Only these checks of CHECKS. Without it, all of them."""
     split: tuple[str, ...] = ()
     """Splits of the tasks. Without it, all of them."""
-    num_tasks: int = 24
-    """Number of tasks, spread evenly over the splits."""
+    num_tasks: int | None = 24
+    """Number of tasks, spread evenly over the splits. None: all of them."""
     seed: int = 0
     """Seed of the choice of tasks, of the episodes and of random actions."""
     horizon: int | None = None

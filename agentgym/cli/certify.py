@@ -32,23 +32,9 @@ def certify(command: Certify, console: Console) -> int:
         def advance(result: CheckResult) -> None:
             bar.advance(bar_task)
 
-        certificate = certify(
-            command.env,
-            command.checks,
-            split=command.split,
-            num_tasks=command.num_tasks,
-            seed=command.seed,
-            horizon=command.horizon,
-            env_kwargs=parse_pairs(command.env_kwargs, "--env-kwargs"),
-            seconds=command.seconds,
-            blind_limit=command.blind_limit,
-            python=command.python,
-            reports=command.reports,
-            training=command.training,
-            earlier=command.earlier,
-            out=command.out,
-            on_check=advance,
-        )
+        settings = {name: value for name, value in vars(command).items() if name != "json"}
+        settings["env_kwargs"] = parse_pairs(command.env_kwargs, "--env-kwargs")
+        certificate = certify(**settings, on_check=advance)
     if command.json:
         sys.stdout.write(json.dumps(certificate.to_dict(), indent=2) + "\n")
         return int(not certificate.passed)

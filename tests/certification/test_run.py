@@ -18,7 +18,7 @@ from agentgym.certification.run import RESULTS, read_certificate
 from agentgym.certification.table import meaning
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.evaluation import evaluate
-from tests.certification.drawers import DrawersEnv, OwnProcess, register
+from tests.certification.drawers import SIZE, DrawersEnv, OwnProcess, register
 
 NAME = register(DrawersEnv)
 QUICK = ("unique_ids", "expert", "idle", "again")
@@ -39,6 +39,11 @@ def test_results_are_in_the_order_of_the_checks_and_say_how_many(tmp_path: Path)
     assert "| expert | pass | 6 | solves 6 of 6 tasks" in markdown
     assert meaning("expert") in markdown
     assert "solves 6 of 6 tasks" in (tmp_path / "certificate.html").read_text()
+
+
+def test_all_tasks_are_played_if_asked_for() -> None:
+    assert certify(NAME, ["idle"], num_tasks=None)["idle"].n == 2 * SIZE
+    assert certify(NAME, ["idle"], split="test", num_tasks=99)["idle"].n == SIZE
 
 
 def test_untrusted_text_stays_text() -> None:
