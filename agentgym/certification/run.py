@@ -90,15 +90,7 @@ def certify(
         TaskNotFound: There is no such split.
     """
     named_checks = _chosen(checks)
-    check_seed(seed)
-    if num_tasks is not None:
-        integer(num_tasks, "`num_tasks`", 1, None)
-    if not 0 <= blind_limit <= 1:
-        raise ConfigurationError(
-            f"expected `blind_limit` to be a share from 0 to 1, got {blind_limit!r:.80}"
-        )
-    if not seconds > 0:
-        raise ConfigurationError(f"expected `seconds` above 0, got {seconds!r:.80}")
+    _check_numbers(seed, num_tasks, blind_limit, seconds)
     kwargs, total = dict(env_kwargs or {}), Budget(seconds)
     with closing(make_named(env, kwargs, "env_kwargs")) as text_env, tracebacks_once(guard.logger):
         counts = _spread(text_env, [split] if isinstance(split, str) else split, num_tasks)
@@ -138,6 +130,18 @@ def certify(
         for kind, content in texts.items():
             write_atomically(Path(out, f"certificate.{kind}"), content.encode())
     return certificate
+
+
+def _check_numbers(seed: int, num_tasks: int | None, blind_limit: float, seconds: float) -> None:
+    check_seed(seed)
+    if num_tasks is not None:
+        integer(num_tasks, "`num_tasks`", 1, None)
+    if not 0 <= blind_limit <= 1:
+        raise ConfigurationError(
+            f"expected `blind_limit` to be a share from 0 to 1, got {blind_limit!r:.80}"
+        )
+    if not seconds > 0:
+        raise ConfigurationError(f"expected `seconds` above 0, got {seconds!r:.80}")
 
 
 def run_check(name: str, subject: Subject) -> CheckResult:
