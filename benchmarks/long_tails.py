@@ -1,13 +1,13 @@
 """Compare synchronous, fixed-lag and fully asynchronous training where turns take 0.02 to 2 s.
 
-The tiny policy is trained on coin mazes of 1 to 8 moves whose turns sleep for log-normal times
+The tiny policy is trained on coin mazes of 1 to 6 moves whose turns sleep for log-normal times
 (``slow_mazes.py``). All kinds of training of a seed start from one warm start, make the same number
 of updates of as many episodes, and are compared on the same held-out tasks. They run one after the
 other in one process. Episodes an hour count all updates of a training, from its first plan to its
 last update, so the time until the slots of a fully asynchronous one are full, and the wait for its
 last episodes, are included.
 
-Usage: ``python benchmarks/long_tails.py [--seeds 0 1 2] [--updates 24] [--held-out 192]``. Prints
+Usage: ``python benchmarks/long_tails.py [--seeds 0 1 2] [--updates 20] [--held-out 144]``. Prints
 JSON; every training is also printed to stderr as it ends.
 
 Smallest run: ``--seeds 0 --updates 2 --held-out 4``
@@ -42,6 +42,7 @@ from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.methods.async_rollouts.fully_async import FullyAsync
 from trainers.methods.async_rollouts.producer import RolloutProducer
+from trainers.models.copy_pretraining import CopySettings, pretrain_copying
 from trainers.models.sft import Sft, SftSettings
 from trainers.models.tiny import build_model, build_tokenizer
 from trainers.rollouts.budget import TokenBudget
@@ -50,15 +51,15 @@ from trainers.rollouts.expert_demonstrations import encode, play
 from trainers.rollouts.rollout_event import RolloutEvent
 from trainers.rollouts.trajectory import to_rows
 
-GROUPS, GROUP_SIZE, HORIZON = 4, 6, 16
+GROUPS, GROUP_SIZE, HORIZON = 4, 6, 12
 EPISODES = GROUPS * GROUP_SIZE
 """Episodes of an update."""
-RATE = 1e-3
+RATE = 3e-4
 """Learning rate."""
 BUDGET = TokenBudget(turn_tokens=6, episode_tokens=1400, context=1536)
 SIZE = TinyConfig(hidden=48, layers=2, heads=2, head_dim=24, intermediate=128, context=1536)
-DEMONSTRATIONS, IMITATION = 200, 60
-"""Episodes of the expert, and steps of the warm start on them."""
+DEMONSTRATIONS, IMITATION, COPYING = 200, 90, 50
+"""Episodes of the expert, steps of the warm start on them, and steps before that learn to copy."""
 SHOWN = ("sampling/staleness", "sampling/staleness_max", "sampling/too_old", "rollout/partial")
 """Figures of the log whose means are reported."""
 
@@ -84,7 +85,7 @@ RIVALS = ("synchronous", "staleness_1")
 
 def mazes() -> SlowMazes:
     """Make an environment."""
-    return SlowMazes(levels="1-8", horizon=HORIZON)
+    return SlowMazes(levels="1-6", horizon=HORIZON)
 
 
 def tasks(step: int, count: int, horizon: int, seed: int = 0) -> list[dict[str, Any]]:
@@ -109,6 +110,7 @@ def warm_start(seed: int) -> tuple[TurnTokenizer, Any]:
     chat = TurnTokenizer(build_tokenizer(texts))
     rows = to_rows([*encode(episodes, chat, Prompt(BARE))])
     policy = build_model(chat.tokenizer, SIZE, seed)
+    pretrain_copying(policy, CopySettings(steps=COPYING, seed=seed), first_id=6)
     Sft(policy, rows, chat.pad_id, SftSettings(steps=IMITATION, seed=seed)).run()
     return chat, policy
 
@@ -193,8 +195,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
-    parser.add_argument("--updates", type=int, default=24)
-    parser.add_argument("--held-out", type=int, default=192)
+    parser.add_argument("--updates", type=int, default=20)
+    parser.add_argument("--held-out", type=int, default=144)
     options = parser.parse_args()
     torch.set_num_threads(1)
     rows = [compare(seed, options.updates, options.held_out) for seed in options.seeds]
