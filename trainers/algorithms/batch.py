@@ -139,7 +139,8 @@ class Batch:
             group=_ids(groups),
             family=np.zeros(n, np.int64) if families is None else _ids(families),
             reward=per_turn("rewards", rewards),
-            stop_reason=np.array([_text(reason) for reason in stop_reasons or [""] * n]),
+            # The value, because numpy would write the name of an enumeration's member.
+            stop_reason=np.array([str(getattr(r, "value", r)) for r in stop_reasons or [""] * n]),
             state=np.arange(m) if states is None else _ids(_flat("states", states, turns)),
             version=per_turn("versions", versions),
             node=np.arange(m) if nodes is None else _ids(_flat("nodes", nodes, turns)),
@@ -304,11 +305,6 @@ def _column(name: str, values: npt.ArrayLike, kind: str) -> Column:
         )
     array.flags.writeable = False
     return array
-
-
-def _text(reason: StopReason | str) -> str:
-    """The stored text of a stop reason: numpy would write the member's name."""
-    return reason.value if isinstance(reason, StopReason) else reason
 
 
 def _check_order(name: str, index: IntArray) -> None:

@@ -160,6 +160,23 @@ def apply_filters(batch: Batch, filters: Sequence[Filter]) -> Masks:
     return masks
 
 
+_UNKNOWN = (
+    HarnessEndings(masked=(), excluded=(StopReason.ERROR,)),
+    FlaggedTurns(JUDGE_REJECT, in_baseline=False),
+    FlaggedTurns("unjudged", in_baseline=False),
+)
+"""Filters that leave out episodes with rewards that do not reflect the policy."""
+
+
+def keep_known(batch: Batch, filters: Sequence[Filter] = ()) -> Masks:
+    """Apply filters to trajectories with an outcome that reflects the policy.
+
+    Filters look at what the environment paid, before reward corrections, as DAPO's at accuracy: two
+    episodes that differ in their length alone are no signal.
+    """
+    return apply_filters(batch, (*_UNKNOWN, *filters))
+
+
 def _outcome_spread(batch: Batch, masks: Masks) -> FloatArray:
     """(N,) deviation of the returns of each trajectory's group, over its baseline members."""
     group = dense(batch.group)

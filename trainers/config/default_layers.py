@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from agentgym.support.nested import nested
@@ -62,7 +63,8 @@ def preset_layer(config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv
     stages = preset.horizon
     steps = max(len(stages.rounds) * stages.every if stages else 0, preset.steps or 0)
     usual = {"num_iterations": 1, "sampler": "uniform"}
-    rl = {name: _unless(getattr(preset, name), value) for name, value in usual.items()}
+    choices = {name: getattr(preset, name) for name in usual}
+    rl = {name: None if value == usual[name] else value for name, value in choices.items()}
     penalty = None if any(env.prices_invalid_by_hook for env in envs) else preset.invalid_penalty
     return Layer(
         PRESET,
@@ -106,7 +108,7 @@ def family_layers(
         imitated = [env for env in envs if env.demonstrator]
         if imitated and can_warm_start(config, envs):
             decide("sft.max_steps", "sft_steps", sum, imitated)
-        decide("eval.baselines", "baselines", _union, envs)
+        decide("eval.baselines", "baselines", lambda v: tuple(dict.fromkeys(chain(*v))), envs)
     return [Layer(source, nested(values)) for source, values in decided.items()]
 
 
@@ -189,12 +191,3 @@ def _least(values: Iterable[float | None]) -> float | None:
     """Return the smallest value; None if any is open."""
     numbers = list(values)
     return None if None in numbers else min(number for number in numbers if number is not None)
-
-
-def _union(values: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for names in values for name in names))
-
-
-def _unless(value: Any, usual: Any) -> Any:
-    """Return a value, or None if it is the usual one."""
-    return None if value == usual else value

@@ -7,17 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agentgym.core.outcome import StopReason
 from agentgym.errors import DataError
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.filters import (
-    Filter,
-    FlaggedTurns,
-    HarnessEndings,
-    Masks,
-    apply_filters,
-)
+from trainers.algorithms.filters import keep_known
 from trainers.algorithms.loss import (
     BehaviourMode,
     Loss,
@@ -46,19 +39,12 @@ __all__ = [
     "assign_credit",
     "behaviour_mode",
     "check_sampled",
-    "keep_known",
     "loss_columns",
     "trained_tokens",
 ]
 
 GAP_MAX = "sampling/logp_gap_max"
 """Name of the largest gap between the log-probabilities of the engine and of training."""
-_UNKNOWN = (
-    HarnessEndings(masked=(), excluded=(StopReason.ERROR,)),
-    FlaggedTurns("judge_reject", in_baseline=False),
-    FlaggedTurns("unjudged", in_baseline=False),
-)
-"""Filters that leave out episodes with rewards that do not reflect the policy."""
 
 
 @dataclass(frozen=True)
@@ -160,15 +146,6 @@ def behaviour_mode(preset: Preset, correct: bool) -> BehaviourMode:
     # A pair is data, whoever wrote it: no mean over the engine's samples is to be corrected.
     corrects = correct and not preset.prefers and preset.loss.behave == "none"
     return "clip" if corrects else preset.loss.behave
-
-
-def keep_known(batch: Batch, filters: Sequence[Filter] = ()) -> Masks:
-    """Apply filters to trajectories with an outcome that reflects the policy.
-
-    Filters look at what the environment paid, before reward corrections, as DAPO's at accuracy: two
-    episodes that differ in their length alone are no signal.
-    """
-    return apply_filters(batch, (*_UNKNOWN, *filters))
 
 
 def trained_tokens(

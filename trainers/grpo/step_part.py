@@ -178,13 +178,12 @@ class StepPart(EnginePart):
     engines: ClassVar[tuple[Callable[..., GenerationEngine], ...]] = ()
     """Default engines where this part is: one with the weights that are trained, and one with a
     copy; empty: those of the trainer."""
+    warmup_steps: int = 0
+    """First steps in which this part learns and the policy does not; 0 with DeepSpeed."""
+    in_loss: bool = False
+    """Whether it adds :meth:`loss_terms`, for which it needs hidden states."""
     listener: StateListener | None = None
     """Receives the policy's hidden states before :meth:`add_columns`."""
-
-    @property
-    def warmup_steps(self) -> int:
-        """First steps in which this part learns and the policy does not; 0 with DeepSpeed."""
-        return 0
 
     # -- episodes ----------------------------------------------------------------------------------
 
@@ -231,11 +230,6 @@ class StepPart(EnginePart):
         return {}
 
     # -- the loss ----------------------------------------------------------------------------------
-
-    @property
-    def in_loss(self) -> bool:
-        """Whether it adds :meth:`loss_terms`, for which it needs hidden states."""
-        return False
 
     def loss_terms(
         self, scores: Scores, batch: Mapping[str, Tensor]

@@ -66,9 +66,6 @@ def grpo_arguments(
     lr: float,
     budget: TokenBudget,
     warmup: int = 0,
-    temperature: float = 1.0,
-    top_p: float = 1.0,
-    max_grad_norm: float = 1.0,
     save_every: int = 0,
     keep_checkpoints: int | None = None,
     seed: int = 0,
@@ -90,15 +87,13 @@ def grpo_arguments(
         budget: Limits on tokens; the episode's is TRL's ``max_completion_length``.
         warmup: Steps of linear warm-up; the learning rate rises from its first fraction to the full
             rate.
-        temperature: Sampling temperature, also used by the loss.
-        top_p: Nucleus mass of sampling; below 1 tokens have importance weights.
-        max_grad_norm: Gradient norm at which gradients are clipped.
         save_every: Steps between checkpoints; 0 saves none.
         keep_checkpoints: Number of checkpoints kept; None keeps all.
         seed: Seed of tasks, environments and sampling.
         minibatches: Random parts of a step's episodes, one update each.
         iterations: Passes over the episodes of a step.
-        **overrides: Any other argument of ``GRPOConfig``; overrides the above.
+        **overrides: Any other argument of ``GRPOConfig``, such as ``temperature``, ``top_p`` (below
+            1 tokens have importance weights) or ``max_grad_norm``; overrides the above.
 
     Returns:
         The configuration. Precision is fp32 unless overridden; the CPU is used without a GPU.
@@ -115,10 +110,7 @@ def grpo_arguments(
         "max_steps": steps * updates,
         "learning_rate": lr,
         "warmup_steps": warmup * updates,
-        "max_grad_norm": max_grad_norm,
         "max_completion_length": budget.episode_tokens,
-        "temperature": temperature,
-        "top_p": top_p,
         "save_strategy": "steps" if save_every else "no",
         "save_steps": save_every * updates or 500,  # Of no use where nothing is saved.
         "save_total_limit": keep_checkpoints,

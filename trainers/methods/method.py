@@ -26,26 +26,6 @@ def _keep_preset(preset: Preset, config: Any) -> Preset:
     return preset
 
 
-def _no_values(preset: Preset) -> Mapping[str, Any]:
-    return {}
-
-
-def _no_defaults(preset: Preset, config: Any, rate: float) -> Layer:
-    return Layer(DEFAULT, {})
-
-
-def _accept(preset: Preset, config: Any, without_expert: Sequence[str]) -> None:
-    return None
-
-
-def _no_lag(config: Any) -> int:
-    return 0
-
-
-def _none_unread(preset: Preset, config: Any) -> Collection[str]:
-    return ()
-
-
 @dataclass(frozen=True)
 class MethodMemory:
     """The memory of a method besides the policy's."""
@@ -69,10 +49,6 @@ class MethodResult(NamedTuple):
     """Its ``Method.figures``, as far as they are known."""
     remarks: Sequence[str] = ()
     """Further remarks for the reader."""
-
-
-def _no_memory(run: Any, shape: Any, training: Any) -> MethodMemory:
-    return MethodMemory()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,17 +86,21 @@ class Method:
     then change these terms as well."""
     change_preset: Callable[[Preset, Any], Preset] = _keep_preset
     """Return a preset with the section's changes, applied after the flags of ``--rl.*``."""
-    preset_values: Callable[[Preset], Mapping[str, Any]] = _no_values
+    preset_values: Callable[[Preset], Mapping[str, Any]] = lambda preset: {}
     """Return the settings of the section that the parts of a preset stand for."""
-    defaults: Callable[[Preset, Any, float], Layer] = _no_defaults
+    defaults: Callable[[Preset, Any, float], Layer] = lambda preset, config, rate: Layer(
+        DEFAULT, {}
+    )
     """Return what the section leaves open: of ``(preset, config, rate)``, with the learning rate of
     the policy."""
-    check: Callable[[Preset, Any, Sequence[str]], None] = _accept
+    check: Callable[[Preset, Any, Sequence[str]], None] = lambda preset, config, without_expert: (
+        None
+    )
     """Refuse inconsistent settings: of the preset, the settings with nothing left open, and the
     names of the environments without an expert."""
-    unread: Callable[[Preset, Any], Collection[str]] = _none_unread
+    unread: Callable[[Preset, Any], Collection[str]] = lambda preset, config: ()
     """Return the settings of the section that a run does not read although it has the method."""
-    memory: Callable[[Any, Any, Any], MethodMemory] = _no_memory
+    memory: Callable[[Any, Any, Any], MethodMemory] = lambda run, shape, training: MethodMemory()
     """Return what it takes in a run: of the `trainers.config.resolve.ResolvedRun`, and the
     ``ModelShape`` and ``TrainingSetup`` of its policy (`trainers.models.memory`)."""
     figures: Mapping[str, object] = field(default_factory=dict)
@@ -131,10 +111,10 @@ class Method:
     loop: str = ""
     """Loop of episodes that the trainer does not own: ``module:name`` of a
     `trainers.methods.episode_loop.EpisodeLoop`, made of the run; empty: the trainer's own."""
-    lag: Callable[[Any], int] = _no_lag
+    lag: Callable[[Any], int] = lambda config: 0
     """Return from the settings how many steps generation runs ahead of training; above 0 its engine
     has a copy of the weights."""
-    in_flight: Callable[[Any], int] = _no_lag
+    in_flight: Callable[[Any], int] = lambda config: 0
     """Return from the settings how many episodes play at a time; 0: those of a step."""
     snapshots: bool = False
     """Whether it forks episodes, so that environments must take snapshots after any turn."""

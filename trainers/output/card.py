@@ -112,20 +112,17 @@ def _metadata(run: ResolvedRun, summary: Summary, adapters: bool, merged: bool) 
     on_the_hub = run.config.model != TINY and not Path(run.config.model).exists()
     relation = "adapter" if adapters else "merge" if merged else "finetune"
     families = dict.fromkeys(env.family for env in run.envs)
+    # A model's name must not have other characters.
+    title = re.sub(r"[^A-Za-z0-9.]+", "-", run.title).strip("-")
     values: dict[str, Any] = {
         "library_name": "peft" if adapters else "transformers",
         "pipeline_tag": "text-generation",
         "tags": [*TAGS, *families, summary.preset, *(["lora"] if adapters or merged else [])],
         "base_model": run.config.model if on_the_hub else None,
         "base_model_relation": relation if on_the_hub else None,
-        "model_name": f"{base_name(run)}-{_word(run.title)}-{summary.preset}",
+        "model_name": f"{base_name(run)}-{title}-{summary.preset}",
     }
     return ModelCardData(**values, eval_results=_eval_results(run, summary))
-
-
-def _word(title: str) -> str:
-    """Return the name of environments without characters that a model name must not have."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", title).strip("-")
 
 
 def _eval_results(run: ResolvedRun, summary: Summary) -> list[EvalResult]:

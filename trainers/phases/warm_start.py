@@ -90,7 +90,9 @@ def _learn(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolic
             return rows
 
         rows = processes.on_main(watched) if together else watched()
-        rounds = ImitationRounds(run, folder, display, save_whole if together else _save)
+        rounds = ImitationRounds(
+            run, folder, display, save_whole if together else LoadedPolicy.save
+        )
         if not run.config.sft.rounds:
             _imitate(run, folder, display, policy, rows, together)
             return policy
@@ -98,11 +100,6 @@ def _learn(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolic
             return rounds.run(None, rows)
         _imitate(run, folder, display, policy, rows, together)
         return rounds.run(policy, rows)
-
-
-def _save(policy: LoadedPolicy, path: Path) -> None:
-    """Write a policy that only the main process holds."""
-    policy.save(path)
 
 
 def save_whole(policy: LoadedPolicy, path: Path) -> None:

@@ -44,7 +44,7 @@ def weights_sha256(folder: Path) -> str:
         _add(digest, file, size)
     digest.update(_template(folder).encode())
     if has_adapters(folder):
-        base = _base(folder)
+        base = Path(base_of(folder))
         digest.update((weights_sha256(base) if base.is_dir() else base.name).encode())
     return digest.hexdigest()[:DIGITS]
 
@@ -67,7 +67,3 @@ def _template(folder: Path) -> str:
         return json.dumps(settings.get("chat_template"))
     except (OSError, ValueError, AttributeError, RecursionError):
         return ""
-
-
-def _base(folder: Path) -> Path:
-    return Path(base_of(folder))

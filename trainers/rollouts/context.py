@@ -103,7 +103,9 @@ class TokenContext:
         forgets = self._seen_turn.forgets
         # The identical list: the turn ended with the template's token, so nothing was replaced.
         if self._grows and turn is ids and not forgets:
-            self._append(ids, suffix)
+            self.prompt += ids
+            self.new_from = len(self.prompt)
+            self.prompt += suffix
             return
         row = self.prompt + ids
         if forgets:
@@ -116,12 +118,6 @@ class TokenContext:
             self.prompt = self._head + [token for segment in segments for token in segment]
         # A full window, a summary, or a turn closed by another token ends the row.
         self.new_from = len(row) if self.prompt[: len(row)] == row else 0
-
-    def _append(self, ids: Sequence[int], suffix: Sequence[int]) -> None:
-        """Continue the row."""
-        self.prompt += ids
-        self.new_from = len(self.prompt)
-        self.prompt += suffix
 
     def _follow(self, ids: list[int], stopped: bool) -> None:
         """Render all messages again; continue the row only if the rendering extends it."""

@@ -85,14 +85,10 @@ class Critic(StepPart):
     def __init__(self, context: StepContext, settings: CriticSettings) -> None:
         check_warmup(context.accelerator, settings.warmup, "--critic.warmup-steps")
         self.settings, self._passes = settings, context.passes
+        self.warmup_steps = settings.warmup
         self._loss = context.preset.loss
         signals = [term.signal for term in context.preset.terms]
         self._signal = next(signal for signal in signals if isinstance(signal, ValueSignal))
-
-    @property
-    def warmup_steps(self) -> int:
-        """First steps in which only the critic learns."""
-        return self.settings.warmup
 
     def add_columns(self, rows: StepRows) -> Mapping[str, float]:
         """Add the values of the sampled tokens."""
@@ -178,13 +174,8 @@ class HeadCritic(LearningCritic):
 
     def __init__(self, context: StepContext, settings: CriticSettings) -> None:
         super().__init__(context, settings)
-        self.listener = self._hear
+        self.listener, self.in_loss = self._hear, settings.trunk == "shared"
         self._pass_states: list[tuple[Tensor, Tensor, Tensor]] = []
-
-    @property
-    def in_loss(self) -> bool:
-        """Whether its error trains the policy's layers as well."""
-        return self.settings.trunk == "shared"
 
     def _hear(self, rows: Tensor, mask: Tensor, states: Tensor) -> None:
         """Keep the hidden states (n, T', H) of some rows at the tokens of a mask (n, T')."""

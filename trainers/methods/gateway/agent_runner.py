@@ -11,19 +11,18 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as Timeout
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from queue import Empty, SimpleQueue
-from typing import cast
+from typing import Any, cast
 
 import gymnasium
 
 from agentgym.agents import ModelAddress, Session
-from agentgym.conversation import Prompt
 from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
 from agentgym.policies.failures import policy_end
@@ -36,9 +35,7 @@ from trainers.methods.gateway.call_log import CallLog, LoggedCall
 from trainers.methods.gateway.episode import AT_ONCE, AgentEpisode
 from trainers.methods.gateway.policy_answers import PolicyAnswers
 from trainers.methods.gateway.turns import fill
-from trainers.rollouts.budget import TokenBudget
-from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.engines.base import Completion, GenerationEngine, Request, Sampling
+from trainers.rollouts.engines.base import Completion, Request, Sampling
 from trainers.rollouts.live_episode import begin
 from trainers.rollouts.rollout import RolloutCancelled
 from trainers.rollouts.rollout_part import RolloutPart
@@ -73,35 +70,22 @@ class AgentRunner(RolloutRunner):
 
     Args:
         envs: Environments of the episodes.
-        chat: Turn tokenizer of the policy.
-        engine: Generation engine of the policy.
-        budget: Limits on tokens.
-        prompt: Unused: the agent writes the policy's prompts.
-        families: As of ``RolloutRunner``.
-        end_after_invalid: As of ``RolloutRunner``.
+        *args: Of ``RolloutRunner``, such as the turn tokenizer and the engine of the policy.
         agent: The agent.
         rules: The limits on its calls and time.
+        **kwargs: Of ``RolloutRunner``; ``prompt`` is unused, as the agent writes the prompts.
     """
 
     def __init__(
         self,
         envs: AgentEnvs,
-        chat: TurnTokenizer,
-        engine: GenerationEngine,
-        budget: TokenBudget | None = None,
-        *,
-        prompt: Prompt | Mapping[str, Prompt] | None = None,
-        families: str | Sequence[str] = "",
-        end_after_invalid: int = 0,
+        *args: Any,
         agent: Agent,
         rules: AgentRules | None = None,
+        **kwargs: Any,
     ) -> None:
         # Of the environments the base asks for their number alone.
-        slots = cast(Envs, envs)
-        super().__init__(
-            slots, chat, engine, budget, prompt=prompt, families=families,
-            end_after_invalid=end_after_invalid,
-        )  # fmt: skip
+        super().__init__(cast(Envs, envs), *args, **kwargs)
         self.agent_envs, self.agent, self.rules = envs, agent, rules or AgentRules()
 
     def _play(
@@ -224,7 +208,8 @@ class _AgentRollout:
             wait = 0.0
             if isinstance(event, _Live):
                 if self._live.get(event.slot) is event:
-                    self._end(event)
+                    self._envs.server.shut(event.address)
+                    self._finish(event)
             elif self._live.get(event.episode.slot) is event.episode:
                 requests.append(self._request(event))
             else:
@@ -290,11 +275,6 @@ class _AgentRollout:
         # The session may be held by a turn that hangs.
         threading.Thread(target=end, daemon=True).start()
         end_event.wait(END_SECONDS)
-
-    def _end(self, live: _Live) -> None:
-        """Take in an episode whose agent is done."""
-        self._envs.server.shut(live.address)
-        self._finish(live)
 
     def _finish(self, live: _Live) -> None:
         """Write an episode down, and free its slot."""

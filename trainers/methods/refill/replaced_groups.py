@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from trainers.algorithms.filters import keep_known
 from trainers.algorithms.preset import Preset
-from trainers.grpo.advantages import keep_known
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
 from trainers.methods.refill.refill import Refill
 from trainers.methods.refill.rounds import play_in_rounds

@@ -25,8 +25,8 @@ from torch import Tensor, nn
 
 from agentgym.errors import NotSupported
 from trainers.algorithms.batch import Batch
+from trainers.algorithms.filters import keep_known
 from trainers.algorithms.segments import BoolArray, FloatArray, sums
-from trainers.grpo.advantages import keep_known
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepRows
 from trainers.methods.method import section_of
 from trainers.methods.own_weights import OwnWeights

@@ -158,7 +158,7 @@ class PrivilegedCritic(TurnCritic):
             return
         self._head.train()
         by_text = torch.tensor(slope, dtype=torch.float32, device=self._accelerator.device)
-        for rows in self._passes(texts):
+        for rows in (part.rows for part in micro_batches(texts.batch, self._micro_tokens)):
             part = trimmed(texts.batch, rows)
             logps = self._forward(self._head, part, sampled_mask(part)).logps
             weight = by_text[texts.owners[rows]][:, None] * part["turn_shares"]
@@ -235,10 +235,6 @@ class PrivilegedCritic(TurnCritic):
         model.eval()
         parts = [part.rows for part in micro_batches(batch, self._micro_tokens)]
         return self._forward.logps(model, batch, parts)
-
-    def _passes(self, texts: _Texts) -> list[Tensor]:
-        """Return the rows of each pass."""
-        return [part.rows for part in micro_batches(texts.batch, self._micro_tokens)]
 
 
 def _drawn_pair(advantages: FloatArray, stream: Stream) -> tuple[int, int]:

@@ -63,7 +63,7 @@ class TurnCritic(OwnWeights):
             max_grad_norm=settings.max_grad_norm,
             file=TURN_CRITIC_FILE,
         )
-        self.settings = settings
+        self.settings, self.warmup_steps = settings, settings.warmup
         self._head = head
         named = head.named_parameters()
         self._train(
@@ -71,11 +71,6 @@ class TurnCritic(OwnWeights):
         )
         self._micro_tokens = context.micro_tokens
         self._pad = context.chat.tokenizer.pad_token_id
-
-    @property
-    def warmup_steps(self) -> int:
-        """First steps in which only the critic learns."""
-        return self.settings.warmup
 
     def choose_rows(self, played: PlayedStep) -> ChosenRows:
         """Return scored actions, each a trajectory."""

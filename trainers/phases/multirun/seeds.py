@@ -80,7 +80,8 @@ def train_over_seeds(
         extended = [run for run in runs if _extends(cache, run, parse)]
         _write_seeds_file(folder, seeds)
         if extended or not all(cache.state(run) == DONE for run in runs):
-            _forget_result(folder)
+            for name in ("summary.json", "report.html", "curve.png"):  # They are outdated.
+                (folder / name).unlink(missing_ok=True)
         _share_baselines(cache, runs, first, parse, Display(console, progress=not quiet))
         begin = partial(begin_process, main, threads=max(1, thread_limit() // flags.jobs))
         failures = play(
@@ -164,12 +165,6 @@ def _write_seeds_file(folder: Path, seeds: Sequence[int]) -> None:
 
     text = yaml.safe_dump({"seeds": list(seeds)}, default_flow_style=None)
     write_atomically(folder / SEEDS_FILE, text.encode())
-
-
-def _forget_result(folder: Path) -> None:
-    """Remove the outdated combined results."""
-    for name in ("summary.json", "report.html", "curve.png"):
-        (folder / name).unlink(missing_ok=True)
 
 
 def _runs(flags: SeedFlags, seeds: Sequence[int]) -> list[Run]:

@@ -130,7 +130,8 @@ def trimmed(batch: Inputs, rows: Tensor | None = None) -> dict[str, Tensor]:
     width = batch["completion_ids"].shape[1]
     out = dict(batch)
     if rows is not None:
-        out = {key: value[rows] if _has_rows(value) else value for key, value in batch.items()}
+        # The number of items has no rows.
+        out = {key: value[rows] if value.dim() else value for key, value in batch.items()}
     prompt = max(1, int(out["prompt_mask"].sum(1).max()))
     keep = max(1, int(needed_columns(out).max()))
     for key, value in out.items():
@@ -191,11 +192,6 @@ def needed_columns(batch: Inputs) -> Tensor:
     place = torch.arange(1, mask.shape[1] + 1, device=mask.device)  # (T,)
     needed: Tensor = (mask * place).max(1).values
     return needed
-
-
-def _has_rows(value: Tensor) -> bool:
-    """Whether an entry of a batch holds something for each row: the number of items does not."""
-    return value.dim() > 0
 
 
 def changes_weights(norm: float) -> bool:
