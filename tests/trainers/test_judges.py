@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from agentgym.core.hooks import Verdict
 from agentgym.episodes import read_episodes, replay
@@ -20,6 +20,7 @@ from agentgym.errors import ConfigurationError
 from tests.policies.endpoint import KEY, Answer, ChatServer, refusal
 from tests.rewards.judging import judging
 from tests.trainers import toy_runs
+from tests.trainers.toy_runs import equal
 from trainers.algorithms.filters import JUDGE_REJECT, FlaggedTurns
 from trainers.algorithms.needs import JUDGE
 from trainers.algorithms.presets import PRESETS, served
@@ -50,15 +51,7 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
 
 
-def trained(out: Path, *flags: str, start: Path | None = None, **changes: Any) -> Weights:
-    """The weights after two steps through the command, perhaps from the warm start of a run."""
-    command = toy_runs.arguments(out, *flags, **{**QUICK, **changes})
-    assert main(toy_runs.begun_from(start, command)) == 0
-    return load_file(out / "checkpoints" / "trained" / "model.safetensors")
-
-
-def equal(first: Weights, second: Weights) -> bool:
-    return all(torch.equal(first[name], second[name]) for name in first)
+trained = partial(toy_runs.train_weights, **QUICK)
 
 
 def summary(out: Path) -> dict[str, Any]:

@@ -103,13 +103,12 @@ def test_adapters_are_trained_over_a_quantised_base(chat_model, tmp_path, bits, 
 def test_all_weights_are_trained_in_bfloat16(chat_model, tmp_path):
     """What is kept is float32, and the engine generates as the training multiplies."""
     import torch
-    from safetensors.torch import load_file
 
     out = tmp_path / "run"
     changes = {"memory__precision": "bf16", "lora__r": 0, "rl__learning_rate": 1e-6}
     changes = QUICK | TRAINS | changes | {"model": chat_model}
     assert main(toy_runs.arguments(out, **changes)) == 0
-    weights = load_file(out / "checkpoints" / "trained" / "model.safetensors")
+    weights = toy_runs.trained_weights(out)
     assert all(weight.dtype == torch.float32 for weight in weights.values())
     [step] = toy_runs.by_phase(out)["rl"]
     assert 0 < step["importance_mean"] < 2, "tokens of an inexact engine are weighed"

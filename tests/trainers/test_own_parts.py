@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 import yaml
-from safetensors.torch import load_file
 
 from tests.envs.swe.boxed import needs_box
 from tests.toy import TOY_ID
@@ -106,13 +104,8 @@ def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained(tmp_path_factory.mktemp("plain") / "run")
 
 
-def weights(out: Path) -> dict[str, torch.Tensor]:
-    return load_file(out / "checkpoints" / "trained" / "model.safetensors")
-
-
 def same_weights(out: Path, other: Path) -> bool:
-    tensors, expected = weights(out), weights(other)
-    return all(torch.equal(tensors[name], expected[name]) for name in tensors)
+    return toy_runs.equal(*map(toy_runs.trained_weights, (out, other)))
 
 
 def episodes(out: Path) -> list[dict[str, Any]]:

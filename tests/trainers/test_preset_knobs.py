@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from safetensors.torch import load_file
 
 from agentgym.errors import ConfigurationError
 from agentgym.trust import trusting
 from tests.trainers import toy_runs
+from tests.trainers.toy_runs import equal
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.filters import HarnessEndings, TopVariance
 from trainers.algorithms.preset import PARTS, Preset
@@ -58,15 +59,7 @@ def parts(preset: Preset) -> dict[str, Any]:
     return preset.with_invalid_penalty(0.05).described()
 
 
-def trained(out: Path, *flags: str, start: Path | None = None) -> dict[str, torch.Tensor]:
-    """The weights after two steps through the command, perhaps from the warm start of a run."""
-    command = toy_runs.arguments(out, *flags, **QUICK)
-    assert main(toy_runs.begun_from(start, command)) == 0
-    return load_file(out / "checkpoints" / "trained" / "model.safetensors")
-
-
-def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(first[name], second[name]) for name in first)
+trained = partial(toy_runs.train_weights, **QUICK)
 
 
 @pytest.fixture(scope="module")

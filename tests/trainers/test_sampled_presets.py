@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from safetensors.torch import load_file
 
 from tests.trainers import toy_runs
+from tests.trainers.toy_runs import equal
 from trainers.cli import main
 from trainers.config.resolve import resolve
 from trainers.output.run_folder import RunFolder
@@ -39,10 +38,7 @@ def step_of(episode: dict[str, Any]) -> int:
 
 
 def same_weights(first: Path, other: Path) -> bool:
-    tensors, expected = (
-        load_file(out / "checkpoints" / "trained" / "model.safetensors") for out in (first, other)
-    )
-    return all(torch.equal(tensors[name], expected[name]) for name in tensors)
+    return equal(*map(toy_runs.trained_weights, (first, other)))
 
 
 class Killed(BaseException):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -209,6 +210,57 @@ def metrics(folder: Path) -> list[dict[str, Any]]:
     return [{k: v for k, v in record.items() if k not in CLOCK} for record in records]
 
 
+def resume_killed(
+    folder: Path, *flags: str, die_at: str = "rl:3", donor: Path | None = None, **changes: Any
+) -> tuple[Path, Path]:
+    """Play a run, and the same run killed and resumed; both have the same records.
+
+    Args:
+        folder: Where the folders of the two go.
+        *flags: Flags of both.
+        die_at: Of :func:`run_command`.
+        donor: A run with the same warm start.
+        **changes: Settings of both.
+
+    Returns:
+        Their folders.
+    """
+    from trainers.cli import main
+
+    whole, killed = folder / "whole", folder / "killed"
+    assert main(begun_from(donor, arguments(whole, *flags, **changes))) == 0
+    command = arguments(killed, *flags, **changes)
+    died = run_command(begun_from(whole, command), die_at=die_at)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    assert main([*command, "--resume"]) == 0
+    assert by_phase(whole) == by_phase(killed)
+    assert summary(whole) == summary(killed)
+    return whole, killed
+
+
+def train_weights(
+    folder: Path, *flags: str, start: Path | None = None, **changes: Any
+) -> dict[str, Any]:
+    """The weights after a run through the command, perhaps from the warm start of another run."""
+    from trainers.cli import main
+
+    assert main(begun_from(start, arguments(folder, *flags, **changes))) == 0
+    return trained_weights(folder)
+
+
+def trained_weights(folder: Path) -> dict[str, Any]:
+    """The weights that a run ended with."""
+    from safetensors.torch import load_file
+
+    weights: dict[str, Any] = load_file(folder / "checkpoints" / "trained" / "model.safetensors")
+    return weights
+
+
+def equal(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Whether weights are equal to the last bit."""
+    return all(bool((first[name] == second[name]).all()) for name in first)
+
+
 def by_phase(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """The same records by phase (and arm): what a resumed run must share with an unbroken one.
 
@@ -362,8 +414,6 @@ for env_id, env_class in ENVS.items():
 
 def _die_at(moment: str) -> None:
     """Arrange for SIGKILL right after a record has been written, or for a hang."""
-    import signal
-
     from trainers import processes
     from trainers.output.run_folder import RunFolder
 

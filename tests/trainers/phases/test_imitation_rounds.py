@@ -18,6 +18,7 @@ from agentgym.errors import ConfigurationError
 from tests.toy import TOY_ID
 from tests.trainers import tiny_policy, toy_runs
 from tests.trainers.rollouts.test_runner import runner
+from tests.trainers.toy_runs import equal
 from trainers.cli import main
 from trainers.config.resolve import resolve
 from trainers.output.run_folder import RunFolder
@@ -42,10 +43,6 @@ def trained(out: Path, *flags: str, **changes: Any) -> Path:
 
 def weights(out: Path, name: str = "trained") -> dict[str, torch.Tensor]:
     return load_file(out / "checkpoints" / name / "model.safetensors")
-
-
-def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(first[name], second[name]) for name in first)
 
 
 def test_labels_are_what_the_expert_does_where_the_policy_came_through():

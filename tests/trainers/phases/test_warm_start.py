@@ -10,6 +10,7 @@ import torch
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
+from tests.trainers.toy_runs import equal
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.resolved_env import ResolvedEnv
 from trainers.models.loaded_policy import build_tiny
@@ -45,10 +46,6 @@ def warmed(path: Path, *flags: str, **changes: Any) -> Any:
 
 def weights(policy: Any) -> dict[str, torch.Tensor]:
     return {name: value.clone() for name, value in policy.model.state_dict().items()}
-
-
-def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
-    return first.keys() == second.keys() and all(torch.equal(first[k], second[k]) for k in first)
 
 
 def demonstrated(plan: ResolvedRun) -> list[dict[str, Any]]:

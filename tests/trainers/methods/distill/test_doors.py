@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +30,8 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def weights(run: Path) -> dict[str, torch.Tensor]:
-    return load_file(run / "checkpoints" / "trained" / "model.safetensors")
-
-
 def equal(first: Path, second: Path) -> bool:
-    first_weights, second_weights = weights(first), weights(second)
-    return all(torch.equal(first_weights[name], second_weights[name]) for name in second_weights)
+    return toy_runs.equal(*map(toy_runs.trained_weights, (second, first)))
 
 
 def of_teacher(teacher: Path) -> dict[str, Any]:
@@ -95,7 +89,10 @@ def test_a_server_that_serves_the_teacher_changes_no_weight_beyond_rounding(
             assert main(toy_runs.arguments(tmp_path / name, **{**changes, **change})) == 0
     finally:
         server.stop()
-    served_weights, expected = weights(tmp_path / "served"), weights(tmp_path / "here")
+    served_weights, expected = (
+        toy_runs.trained_weights(tmp_path / "served"),
+        toy_runs.trained_weights(tmp_path / "here"),
+    )
     start_weights = load_file(student / "checkpoints" / "warm-start" / "model.safetensors")
     for name, value in expected.items():
         torch.testing.assert_close(served_weights[name], value, rtol=1e-2, atol=1e-3)
@@ -107,13 +104,7 @@ def test_kill_9_changes_nothing(self_taught, student, teacher, tmp_path):
     changes = of_teacher(teacher)
     if self_taught:
         changes = {**SMALL, "preset": "self-distillation"}
-    folders = [tmp_path / name for name in ("whole", "killed")]
-    reference, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
-    assert main(toy_runs.begun_from(student, reference)) == 0
-    died = toy_runs.run_command(toy_runs.begun_from(folders[0], killed), die_at="rl:2")
-    assert died.returncode == -signal.SIGKILL, died.stderr
-    assert main([*killed, "--resume"]) == 0
-    assert toy_runs.by_phase(folders[0]) == toy_runs.by_phase(folders[1])
+    folders = toy_runs.resume_killed(tmp_path, die_at="rl:2", donor=student, **changes)
     assert equal(*folders)
     assert equal(folders[0], student) != self_taught
 

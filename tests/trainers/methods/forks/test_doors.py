@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,7 @@ QUICK: dict[str, Any] = {
 ROOTS = ("--forks.roots=2",)
 
 
-def run(
-    out: Path, *flags: str, start: Path | None = None, **changes: Any
-) -> dict[str, torch.Tensor]:
-    """The weights after a run through the command, perhaps from the warm start of another."""
-    command = toy_runs.arguments(out, *flags, **{**QUICK, **changes})
-    assert main(toy_runs.begun_from(start, command)) == 0
-    return load_file(out / "checkpoints" / "trained" / "model.safetensors")
+run = partial(toy_runs.train_weights, **QUICK)
 
 
 def gap(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> float:
@@ -182,7 +177,7 @@ def test_two_processes_fork_and_train_as_one(tmp_path, flags):
     single = run(tmp_path / "one", *flags, *ROOTS)
     command = toy_runs.arguments(tmp_path / "two", *flags, *ROOTS, **QUICK)
     assert [process.returncode for process in toy_runs.launch(command)] == [0]
-    two = load_file(tmp_path / "two" / "checkpoints" / "trained" / "model.safetensors")
+    two = toy_runs.trained_weights(tmp_path / "two")
     assert gap(single, two) < 1e-5
     for record, other in zip(steps_of(tmp_path / "one"), steps_of(tmp_path / "two"), strict=True):
         assert (record["turns_total"], record["forked"]) == (other["turns_total"], other["forked"])

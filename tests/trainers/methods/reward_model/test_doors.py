@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from agentgym.errors import ConfigurationError
 from tests.trainers import toy_runs
 from tests.trainers.test_processes import CLOSE
+from tests.trainers.toy_runs import equal
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import PRESETS
@@ -37,15 +38,7 @@ def resolved(*flags: str, **changes: Any) -> ResolvedRun:
     return resolve(toy_runs.config(Path("unused"), *flags, **{"preset": "istar", **changes}))
 
 
-def trained(out: Path, *flags: str, start: Path | None = None) -> dict[str, torch.Tensor]:
-    """The weights after two steps through the command, perhaps from the warm start of a run."""
-    command = toy_runs.arguments(out, *flags, **QUICK)
-    assert main(toy_runs.begun_from(start, command)) == 0
-    return load_file(out / "checkpoints" / "trained" / "model.safetensors")
-
-
-def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(first[name], second[name]) for name in first)
+trained = partial(toy_runs.train_weights, **QUICK)
 
 
 def terms(*preset_terms: Term) -> Preset:
@@ -167,14 +160,7 @@ def reward_models(folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_kill_9_changes_nothing_of_policy_reward_model_and_both_optimisers(tmp_path):
     changes = {**QUICK, "steps": 4, "reward_model__warmup_steps": 1}
-    folders = [tmp_path / name for name in ("whole", "killed")]
-    reference, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
-    assert main(reference) == 0
-    died = toy_runs.run_command(toy_runs.begun_from(folders[0], killed), die_at="rl:3")
-    assert died.returncode == -signal.SIGKILL, died.stderr
-    assert main([*killed, "--resume"]) == 0
-    assert toy_runs.by_phase(folders[0]) == toy_runs.by_phase(folders[1])
-    assert toy_runs.summary(folders[0]) == toy_runs.summary(folders[1])
+    folders = toy_runs.resume_killed(tmp_path, **changes)
     saved_models = [reward_models(folder) for folder in folders]
     assert len(saved_models[0]) == len(saved_models[1]) == 2
     for first, second in zip(*saved_models, strict=True):
@@ -184,8 +170,7 @@ def test_kill_9_changes_nothing_of_policy_reward_model_and_both_optimisers(tmp_p
     ]
     first, second = (torch.load(path, weights_only=True) for path in moments)
     torch.testing.assert_close(first["state"], second["state"], rtol=0.0, atol=0.0)
-    names = [folder / "checkpoints" / "trained" / "model.safetensors" for folder in folders]
-    assert equal(*map(load_file, names))
+    assert equal(*map(toy_runs.trained_weights, folders))
 
 
 SLOWER = {**QUICK, "rl__learning_rate": 1e-3}

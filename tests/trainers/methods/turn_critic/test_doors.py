@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from tests.trainers import toy_runs
 from tests.trainers.test_families import SMALL
 from tests.trainers.test_pairs import SMALL as TOGETHER
 from tests.trainers.test_processes import CLOSE
+from tests.trainers.toy_runs import equal
 from trainers.algorithms.advantage import Term
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve
@@ -47,15 +47,10 @@ def resolved(*flags: str, **changes: Any) -> ResolvedRun:
     return resolve(toy_runs.config(Path("unused"), *flags, **changes))
 
 
-def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(first[name], second[name]) for name in first)
-
-
 def trained(out: Path, preset: str, *flags: str, start: Path | None = None) -> Any:
     """The weights after two steps through the command, perhaps from the warm start of a run."""
-    command = toy_runs.arguments(out, *OF_PRESET[preset], *flags, **QUICK, preset=preset)
-    assert main(toy_runs.begun_from(start, command)) == 0
-    return load_file(out / "checkpoints" / "trained" / "model.safetensors")
+    flags = (*OF_PRESET[preset], *flags)
+    return toy_runs.train_weights(out, *flags, start=start, **QUICK, preset=preset)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +78,7 @@ def test_leaving_the_critic_out_changes_the_weights_of_two_steps(preset, preset_
     command = toy_runs.arguments(out, *flags, **QUICK)
     assert main(toy_runs.begun_from(preset_runs[preset][0], command)) == 0
     assert not list(out.glob(f"checkpoints/rl/*/{TURN_CRITIC_FILE}"))
-    weights = load_file(out / "checkpoints" / "trained" / "model.safetensors")
+    weights = toy_runs.trained_weights(out)
     assert not equal(weights, preset_runs[preset][1])
 
 
@@ -188,26 +183,14 @@ def load_critics(folder: Path) -> list[dict[str, Any]]:
 @for_each_preset
 def test_kill_9_changes_nothing_of_policy_critic_and_replay(preset, tmp_path):
     changes = {**QUICK, "preset": preset, "steps": 4, "rl__minibatches": 2}
-    folders = [tmp_path / name for name in ("whole", "killed")]
-    once, killed = (
-        toy_runs.arguments(folder, *OF_PRESET[preset], "--turn-critic.replay=60", **changes)
-        if preset == "archer"
-        else toy_runs.arguments(folder, *OF_PRESET[preset], **changes)
-        for folder in folders
-    )
-    assert main(once) == 0
-    died = toy_runs.run_command(toy_runs.begun_from(folders[0], killed), die_at="rl:3")
-    assert died.returncode == -signal.SIGKILL, died.stderr
-    assert main([*killed, "--resume"]) == 0
-    assert toy_runs.by_phase(folders[0]) == toy_runs.by_phase(folders[1])
-    assert toy_runs.summary(folders[0]) == toy_runs.summary(folders[1])
+    flags = [*OF_PRESET[preset], *(["--turn-critic.replay=60"] if preset == "archer" else [])]
+    folders = toy_runs.resume_killed(tmp_path, *flags, **changes)
     states = [load_critics(folder) for folder in folders]
     assert len(states[0]) == len(states[1]) == 2
     for first, second in zip(*states, strict=True):
         assert (REPLAY_FILE in first) == (preset == "archer")
         torch.testing.assert_close(first, second, rtol=0.0, atol=0.0)
-    names = [folder / "checkpoints" / "trained" / "model.safetensors" for folder in folders]
-    assert equal(*map(load_file, names))
+    assert equal(*map(toy_runs.trained_weights, folders))
 
 
 @pytest.mark.slow
