@@ -123,6 +123,8 @@ class OfficialInstances:
         try:
             if self.data_set is None:
                 self.data_set = _recognised(place, row)
+            elif self.recognised:
+                _check_set(row, self.data_set)
             instance = _shared(read_row(row, self.data_set, self.image_mirror), names)
             if instance.id in self._places:
                 raise DataError(f"expected every instance_id once, got {instance.id!r} again")
@@ -186,12 +188,30 @@ def _name(source: str) -> str:
 
 
 def _recognised(place: str, row: Any) -> DataSet:
-    fields = (
-        [key for key, value in row.items() if value is not None] if isinstance(row, dict) else ()
-    )
-    recognised_set = recognise(fields)
+    recognised_set = recognise(_fields(row))
     _log.info("rows of the data set %s, to judge by the fields of %s", recognised_set.name, place)
     return recognised_set
+
+
+def _fields(row: Any) -> list[str]:
+    return [key for key, value in row.items() if value is not None] if isinstance(row, dict) else []
+
+
+def _check_set(row: Any, data_set: DataSet) -> None:
+    """Check that a row is of the set of the first row, whose images and directions it would get.
+
+    Raises:
+        DataError: It is of another set.
+    """
+    try:
+        own_set = recognise(_fields(row))
+    except DataError:  # it lacks a field, which its reader names
+        return
+    if own_set is not data_set and not (own_set.image and own_set.image == data_set.image):
+        raise DataError(
+            f"expected rows of {data_set.name}, as the first one is, got one of {own_set.name}; "
+            "give each data set a file or folder of its own"
+        )
 
 
 def _shared(instance: Instance, names: dict[str, str]) -> Instance:

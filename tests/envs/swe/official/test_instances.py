@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import sys
+from itertools import permutations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -96,6 +97,22 @@ def test_broken_rows_are_left_out_and_counted_only_when_asked(tmp_path: Path) ->
     )
     assert (instances.len("train"), len(instances.left_out)) == (1, 2)
     assert re.match("expected text in repo, got None; in .*line 1$", instances.left_out[0])
+
+
+@pytest.mark.parametrize(("first", "second"), permutations(ROWS, 2))
+def test_rows_of_several_sets_in_one_file_are_refused(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    """One repository in the forms of its publishers, of which each has images of its own."""
+    rows = [ROWS[first](), ROWS[second](instance_id="quiet__ledger-8")]
+    file = write(tmp_path / "mixed.jsonl", *rows)
+    alike = {"swe-bench", "swe-bench-verified"}
+    if {first, second} == alike:
+        assert OfficialInstances(file).len("test") == 2
+        return
+    with pytest.raises(DataError, match=f"rows of {first}.* got one of {second}; give each"):
+        OfficialInstances(file)
+    assert OfficialInstances(file, skip_broken_rows=True).left_out[0].startswith("expected rows of")
 
 
 def test_an_id_that_stands_twice(tmp_path: Path) -> None:
