@@ -133,6 +133,33 @@ def test_a_killed_actor_costs_nothing_that_can_be_repeated() -> None:
     envs.close()
 
 
+def test_actors_that_die_among_forks_cost_none_of_them() -> None:
+    """Forks, forks of forks, and a snapshot that outlives the actor that it was taken in."""
+    envs, expected = faulty(4, backend="ray", workers=2), faulty(4)
+    answers: list[list[Any]] = []
+    for member in (envs, expected):
+        real = member is envs
+        member.reset_slots([0], [5])
+        log: list[Any] = [member.step_slots([0], ["roll"])]
+        first = member.snapshot_slots([0])[0]
+        log.append(member.restore_slots([1, 2, 3], [first] * 3))
+        if real:
+            kill_actor(envs, 0)
+        log.append(member.step_slots(range(4), ["roll", "press red", "roll", "look"]))
+        second = member.snapshot_slots([2])[0]
+        if real:
+            actors()[0].kill()
+        log.append(member.restore_slots([1, 3], [second, first]))
+        if real:
+            psutil.Process(envs._backend.pids[1]).kill()  # type: ignore[attr-defined]
+        log += [member.step_slots(range(4), ["roll"] * 4) for _ in range(2)]
+        log.append(member.restore_slots([0], [first]))
+        log.append(member.step_slots([0], ["roll"]))
+        answers.append(log)
+    assert answers[0] == answers[1] and envs.restarts == 3
+    envs.close()
+
+
 def test_a_killed_actor_costs_only_its_own_episodes_where_they_cannot_be_repeated() -> None:
     envs, expected = faulty(4, backend="ray", workers=2), faulty(4)
     for member in (envs, expected):
