@@ -16,8 +16,8 @@ Files:
   the admissible actions
 - ``experts/``: ``oracle.py`` knows plan and answer, ``reader.py`` uses what it has read,
   ``lazy.py`` searches for half a name, ``hasty.py`` answers after one search
-- ``generator/``: ``config.py``, ``relations.py`` and ``kinds.py`` (possible facts and their
-  wording), ``universe.py``, ``questions.py``
+- ``generator/``: ``config.py``, ``relations.py`` and ``kinds.py`` (possible facts and wordings,
+  in YAML files beside them), ``universe.py``, ``questions.py``
 - ``official/``: reads and checks published question sets
 - ``subcommands.py``: ``agentgym index`` and ``agentgym serve search``
 - ``agentgym/retrieval/``: passages, BM25, tantivy, dense vectors, client and server

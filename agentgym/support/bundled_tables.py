@@ -1,0 +1,27 @@
+"""Tables of the package that are data: YAML files beside the modules that use them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from agentgym.support.structured_files import read_structured
+from agentgym.support.typed_json import read_json
+
+Kind = TypeVar("Kind")
+
+
+def read_table(kind: type[Kind], module: str, name: str = "") -> Kind:
+    """Read a YAML file that stands beside a module, with every key known and every type checked.
+
+    Args:
+        kind: Type of the table: of dataclasses, tuples, lists and dicts.
+        module: ``__file__`` of the module.
+        name: Name of the file; empty: the module's own, with the ending ``.yaml``.
+
+    Raises:
+        DataError: The file does not hold such a table.
+    """
+    path = Path(module)
+    file = path.with_name(name) if name else path.with_suffix(".yaml")
+    return read_json(kind, read_structured(file, "a table"), file.name, closed=True)
