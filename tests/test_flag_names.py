@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 from agentgym.cli.parsing import subcommands
-from agentgym.support.flag_hints import SYNONYMS
+from agentgym.support.flag_hints import synonyms
 from agentgym.support.help_page import FlagHelp, flag_rows
 
 trainer = pytest.importorskip("trainers.commands", reason="the trainer's flags need its packages")
@@ -142,8 +142,8 @@ def two_names(commands: Mapping[str, type]) -> list[str]:
             names = [flag for flag, words in ONE_NAME.items() if re.search(words, row.text)]
             if names and last not in names and spot not in REASONS:
                 problems.append(f"{spot} is --{names[0]}: {row.text:.60}")
-            if name in SYNONYMS and spot not in REASONS:
-                problems.append(f"{spot} is hinted at as another's word for {SYNONYMS[name]}")
+            if name in synonyms() and spot not in REASONS:
+                problems.append(f"{spot} is hinted at as another's word for {synonyms()[name]}")
     return problems
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentgym.errors import ConfigurationError
-from agentgym.support.flag_hints import SYNONYMS, check_flags, flag_hint
+from agentgym.support.flag_hints import check_flags, flag_hint, synonyms
 
 KNOWN = (
     "--env", "--out", "--steps", "--rl.learning-rate", "--sft.learning-rate", "--rl.beta",
@@ -46,6 +46,6 @@ def test_flags_values_and_what_follows_a_lone_dash_pass() -> None:
 
 
 def test_a_word_of_another_project_stands_for_flags_without_dashes() -> None:
-    for word, flags in SYNONYMS.items():
+    for word, flags in synonyms().items():
         assert flags and word not in flags
         assert not any(name.startswith("-") or "_" in name for name in (word, *flags))

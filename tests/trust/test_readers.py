@@ -43,7 +43,7 @@ DATA: Mapping[str, str] = {
     "agentgym/rewards/judge/question.py": "prompts of the package",
     "agentgym/rewards/machine.py": "states and numbers",
     "agentgym/sandbox/remote/leased_boxes.py": "a message of a client with the token",
-    "agentgym/support/bundled_tables.py": "tables of the package",
+    "agentgym/support/bundled_files.py": "tables of the package",
     "agentgym/support/structured_files.py": "gives what it reads on",
     "agentgym/authoring/synth/reading.py": "a specification is words and numbers",
     "agentgym/viewer/episode_files.py": "shows records",

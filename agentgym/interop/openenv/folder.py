@@ -1,6 +1,7 @@
 """Write a folder that OpenEnv can validate, build and push: a family of environments as a server.
 
-It contains a copy of agentgym, so that the build does not depend on a released version.
+``templates.d`` has its texts. It contains a copy of agentgym, so that the build does not depend on
+a released version.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import yaml
 from agentgym.core.env import TextEnv
 from agentgym.interop.family_code import FamilyCode, check_new, family_code
 from agentgym.registration.making import make_asked
+from agentgym.support.bundled_files import fill_templates
 
 SERVER = "openenv"
 """The extra with OpenEnv."""
@@ -22,73 +24,6 @@ PANEL = 16
 """Maximum number of tasks hashed for the version of the task set."""
 SECONDS = 600.0
 """Declared maximum duration of an episode, in seconds."""
-
-APP = '''"""Serves {name} as OpenEnv does; written by agentgym {version}."""
-
-from functools import partial
-
-from agentgym.interop.openenv.server import make_app
-from agentgym.registration.making import make_asked
-
-app = make_app(partial(make_asked, {asked!r}, {pairs!r}, "--env-kwargs", {grammar!r}), {name!r})
-
-
-def main() -> None:
-    """Serve on port 8000."""
-    import uvicorn
-
-    uvicorn.run(app, host="0.0.0.0", port=8000)
-
-
-if __name__ == "__main__":
-    main()
-'''
-DOCKERFILE = """FROM python:3.12-slim
-WORKDIR /app
-COPY . /app
-RUN pip install --no-cache-dir .
-EXPOSE 8000
-CMD ["uvicorn", "server.app:app", "--host", "0.0.0.0", "--port", "8000"]
-"""
-PROJECT = """[build-system]
-requires = ["hatchling>=1.24"]
-build-backend = "hatchling.build"
-
-[project]
-name = "openenv-{name}"
-version = "{version}"
-description = {description}
-requires-python = ">=3.10"
-dependencies = [
-{dependencies}
-]
-
-[project.scripts]
-server = "server.app:main"
-{entry_points}
-[tool.hatch.build.targets.wheel]
-packages = ["agentgym", "server"{own_names}]
-"""
-CLIENT = '''"""The client of {name}."""
-
-from openenv.core.generic_client import GenericEnvClient as Client
-
-__all__ = ["Client"]
-'''
-README = """---
-title: {name}
-sdk: docker
-app_port: 8000
-tags: [openenv]
----
-# {name}
-{summary}
-
-{prompt}
-
-An action is `{{"text": ACTION}}`, an observation `{{"text": TEXT}}`. `reset` takes `seed`, `split`
-({splits}) with `index`, or `task_id`; `horizon`; and `list_actions` to list the admissible actions.
-"""
 
 
 def write_folder(
@@ -141,14 +76,8 @@ def _texts(
     return {
         "openenv.yaml": yaml.safe_dump(_manifest(env, code), sort_keys=False),
         "validation/runtime.json": json.dumps(_probe(env), indent=2),
-        "pyproject.toml": PROJECT.format_map(values),
-        "Dockerfile": DOCKERFILE,
         ".dockerignore": "**/__pycache__\n",
-        "README.md": README.format_map(values),
-        "__init__.py": f'"""{code.short} as an environment of OpenEnv."""\n',
-        "client.py": CLIENT.format_map(values),
-        "server/__init__.py": f'"""The server of {code.short}."""\n',
-        "server/app.py": APP.format_map(values),
+        **fill_templates(__file__, values),
     }
 
 

@@ -1,7 +1,7 @@
 """Write a package of verifiers with one environment, as Prime's hub takes it.
 
-It contains a copy of agentgym below its own module, where it meets no other package's copy; an
-installed agentgym comes first.
+``templates.d`` has its texts. It contains a copy of agentgym below its own module, where it meets
+no other package's copy; an installed agentgym comes first.
 """
 
 from __future__ import annotations
@@ -11,76 +11,12 @@ from pathlib import Path
 
 from agentgym.interop.family_code import FamilyCode, check_new, family_code
 from agentgym.registration.making import make_asked, parse_pairs
+from agentgym.support.bundled_files import fill_templates
 
 EXTRA = "verifiers"
 """The extra with verifiers."""
 COPY = "code"
 """Folder in the module that holds the copy of agentgym."""
-
-MODULE = '''"""{name} of agentgym as a taskset of verifiers; written by agentgym {version}."""
-
-import importlib.util
-import sys
-from pathlib import Path
-from typing import Any
-
-if importlib.util.find_spec("agentgym") is None:
-    sys.path.append(str(Path(__file__).parent / {copy!r}))
-
-import verifiers.v1 as vf
-
-from agentgym.interop.verifiers.exported import (
-    AgentGymConfig,
-    AgentGymEnv,
-    AgentGymTask,
-    AgentGymTaskset,
-)
-
-__all__ = ["AgentGymEnv", "Tasks"]
-
-
-class TasksConfig(AgentGymConfig):
-    """Settings of the tasks."""
-
-    env: str = {asked!r}
-    """The environment."""
-    kwargs: dict[str, Any] = {kwargs!r}
-    """Arguments of the environment."""
-
-
-class Tasks(AgentGymTaskset, vf.Taskset[AgentGymTask, TasksConfig]):
-    """The tasks of {name}."""
-'''
-PROJECT = """[build-system]
-requires = ["hatchling>=1.24"]
-build-backend = "hatchling.build"
-
-[project]
-name = "agentgym-{dash}"
-version = "{version}"
-description = {description}
-readme = "README.md"
-requires-python = ">=3.11"
-dependencies = [
-{dependencies}
-]
-{entry_points}
-[tool.hatch.build.targets.wheel]
-packages = ["{module}"{own_names}]
-"""
-README = """# agentgym-{dash}
-{summary}
-
-```bash
-vf-eval agentgym-{dash} --env.player.harness.id null --env.taskset.num_tasks 20
-```
-
-{prompt}
-
-Settings of the taskset: `kwargs` (arguments of the environment), `prompt`, `split` ({splits}),
-`num_tasks` and `seed`. The reward is the sum of the turns' rewards; `score` and `success` are
-metrics.
-"""
 
 
 def write_package(folder: Path, name: str, pairs: Sequence[str] = ()) -> FamilyCode:
@@ -119,9 +55,8 @@ def write_package(folder: Path, name: str, pairs: Sequence[str] = ()) -> FamilyC
     }
     env.close()
     texts = {
-        "pyproject.toml": PROJECT.format_map(values),
-        "README.md": README.format_map(values),
-        f"{values['module']}/__init__.py": MODULE.format_map(values),
+        path.replace("module/", f"{values['module']}/"): text
+        for path, text in fill_templates(__file__, values).items()
     }
     code.write(folder, texts, agentgym_in=f"{values['module']}/{COPY}")
     return code

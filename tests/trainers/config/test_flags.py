@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import ConfigurationError
-from agentgym.support.flag_hints import SYNONYMS
+from agentgym.support.flag_hints import synonyms
 from agentgym.support.flag_parsing import known_flags
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
@@ -78,7 +78,7 @@ def test_words_of_trl_have_a_flag_here() -> None:
         "per-device-train-batch-size", "save-steps", "loss-type", "num-iterations", "epsilon",
     ):  # fmt: skip
         assert f"--{word}" not in flags
-        assert any(f"--{flag}" in flags for flag in SYNONYMS[word])
+        assert any(f"--{flag}" in flags for flag in synonyms()[word])
 
 
 @pytest.mark.slow

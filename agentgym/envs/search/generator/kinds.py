@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentgym.support.bundled_tables import read_table
+from agentgym.support.bundled_files import read_table
 
 
 @dataclass(frozen=True, kw_only=True)

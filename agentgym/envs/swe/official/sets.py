@@ -1,6 +1,6 @@
 """The table of published sets: how to recognise their rows, and the layout of their images.
 
-Comments give the source of each fact; brackets contain the project and its files.
+``sets.yaml`` holds it, with the source of each fact.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.support.bundled_files import read_table
 
 CONDA = ("/opt/miniconda3/envs/testbed/bin", "/opt/miniconda3/bin")
 """Folders of Python in images built like SWE-bench's [SWE-bench: harness/dockerfiles]."""
@@ -46,85 +47,8 @@ class DataSet:
 
 
 DATA_SETS: Mapping[str, DataSet] = {
-    dataset.name: dataset
-    for dataset in (
-        # The first set whose fields match a row is chosen, so the most specific come first.
-        DataSet(
-            # Images hold the tests in /r2e_tests and /testbed/run_tests.sh runs them from
-            # /testbed/r2e_tests [R2E-Gym: agenthub/runtime/docker.py; verifiers: r2e_gym.py].
-            "r2e-gym",
-            ("R2E-Gym/R2E-Gym-Subset", "R2E-Gym/R2E-Gym-Lite"),
-            "train",
-            ("docker_image", "expected_output_json"),
-            path=("/testbed/.venv/bin", "/root/.local/bin"),
-            hidden=("/r2e_tests", "/root/r2e_tests", "/testbed/r2e_tests", "/testbed/run_tests.sh",
-                    "/root/run_tests.sh"),
-            protected=("r2e_tests", "r2e_tests/**", "run_tests.sh"),
-        ),
-        DataSet(
-            # Images hold the repository in /<repo>; install_config has test_cmd and log_parser
-            # [SWE-rebench-V2: scripts/eval.py; verifiers: swe_rebench_v2.py].
-            "swe-rebench-v2",
-            ("nebius/SWE-rebench-V2",),
-            "train",
-            ("install_config", "image_name"),
-            workdir="/{repo}",
-        ),
-        DataSet(
-            # [SWE-rebench/SWE-bench-fork: harness/test_spec/test_spec.py, README: --namespace].
-            "swe-rebench",
-            ("nebius/SWE-rebench", "nebius/SWE-rebench-leaderboard"),
-            "test",
-            ("install_config",),
-            image="swerebench/sweb.eval.x86_64.{id}:latest",
-        ),
-        DataSet(
-            # One image for each repository and commit, sound; the patch of a row is its fault
-            # [SWE-smith: profiles/base.py, harness/utils.py].
-            "swe-smith",
-            ("SWE-bench/SWE-smith", "SWE-bench/SWE-smith-py"),
-            "train",
-            ("image_name",),
-            without=("base_commit", "test_patch"),
-            image="jyangballin/swesmith.x86_64.{repo}:latest",
-        ),
-        DataSet(
-            # [SWE-bench: harness/test_spec/test_spec.py; image_builder/image_spec.py since 5.0].
-            "swe-bench-verified",
-            ("SWE-bench/SWE-bench_Verified", "princeton-nlp/SWE-bench_Verified"),
-            "test",
-            ("base_commit", "test_patch", "difficulty"),
-            image="swebench/sweb.eval.x86_64.{id}:latest",
-            environment={"PYTHONIOENCODING": "utf8"},
-        ),
-        DataSet(
-            "swe-bench",
-            ("SWE-bench/SWE-bench", "princeton-nlp/SWE-bench"),
-            "test",
-            ("base_commit", "test_patch", "environment_setup_commit"),
-            image="swebench/sweb.eval.x86_64.{id}:latest",
-            environment={"PYTHONIOENCODING": "utf8"},
-        ),
-        DataSet(
-            # Its rows are those of swe-bench, from which they cannot be told apart.
-            "swe-bench-lite",
-            ("SWE-bench/SWE-bench_Lite", "princeton-nlp/SWE-bench_Lite"),
-            "test",
-            ("base_commit", "test_patch", "environment_setup_commit"),
-            image="swebench/sweb.eval.x86_64.{id}:latest",
-            environment={"PYTHONIOENCODING": "utf8"},
-        ),
-        DataSet(
-            # [SWE-Gym: README, docs/OpenHands.md].
-            "swe-gym",
-            ("SWE-Gym/SWE-Gym", "SWE-Gym/SWE-Gym-Lite"),
-            "train",
-            ("base_commit", "test_patch"),
-            image="xingyaoww/sweb.eval.x86_64.{id}:latest",
-            separator="_s_",
-        ),
-    )
-}  # fmt: skip
+    dataset.name: dataset for dataset in read_table(tuple[DataSet, ...], __file__)
+}
 """The supported sets, by name."""
 
 

@@ -36,6 +36,7 @@ from agentgym.envs.swe.trees import contents
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import ENVIRONMENT
 from agentgym.sandbox.dockerfile import NO_IMAGE
+from agentgym.support.bundled_files import fill_templates
 from agentgym.support.caching import SCRATCH, publish
 from agentgym.support.random_stream import Stream
 
@@ -73,15 +74,6 @@ TIMEOUT = 120
 LONGEST_AGENT = 3600
 """Seconds that an agent may take."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_TEST = f"""\
-#!/bin/sh
-# Unpacks the judge, which removes what lies here before it runs anything of the repository.
-# Neither the working folder nor a variable may bring modules of the model to it.
-cd / || exit 1
-folder=$(mktemp -d) && chmod 755 "$folder" || exit 1
-python3 -I -S -m zipfile -e /tests/{JUDGE} "$folder" || exit 1
-exec python3 -S -s -E "$folder/judge.py"
-"""
 _MAIN = """\
 import os
 import sys
@@ -90,54 +82,11 @@ from agentgym.envs.swe.making.harbor.judge import main
 
 sys.exit(main())
 """
-_SOLVE = f"""\
-#!/bin/sh
-# Puts the repaired files in place; solution.patch shows what they change.
-cp -R /solution/files/. {WORKDIR}/
-while read -r path; do rm -f -- "{WORKDIR}/$path"; done < /solution/removed.txt
-"""
 _INSTALL = """\
 {mark}
 # (boxes of agentgym find Python, git and pytest without these lines)
 RUN apt-get update && apt-get install -y --no-install-recommends git \\
     && rm -rf /var/lib/apt/lists/* && pip install --no-cache-dir "pytest>=8"
-"""
-_DOCKERFILE = """\
-FROM {image}
-{install}WORKDIR {workdir}
-COPY repository {workdir}
-ENV PYTHONPATH={workdir}:{workdir}/src
-"""
-_INSTRUCTION = """\
-{statement}
-
-The repository lies in {workdir}. Repair it there. Tests that you do not see decide; changes of
-tests and of what configures them do not count.
-"""
-_TOML = """\
-schema_version = "1.4"
-artifacts = [{{ source = "{workdir}", exclude = [".git", "__pycache__"] }}]
-
-[task]
-name = "{owner}/{name}"
-description = "Repair a repository so that its failing tests pass."
-
-[metadata]
-family = "agentgym/SWE-v0"
-split = {split}
-{details}
-[agent]
-timeout_sec = {agent}.0
-
-[verifier]
-timeout_sec = {verifier}.0
-environment_mode = "separate"
-
-[environment]
-network_mode = "no-network"
-build_timeout_sec = 600.0
-workdir = "{workdir}"
-memory_mb = 2048
 """
 
 
@@ -178,15 +127,9 @@ def write_folder(task: Task, instance: Instance, folder: Path, options: FolderOp
     removed = sorted(path for path, content in patched.items() if content is None)
     files |= {f"solution/files/{path}": content for path, content in changed.items()}
     texts = {
-        "instruction.md": _INSTRUCTION.format(
-            statement=instance.statement.strip(), workdir=WORKDIR
-        ),
-        "task.toml": _toml(task, instance, options.owner),
-        "environment/Dockerfile": _dockerfile(options.image),
-        "solution/solve.sh": _SOLVE,
+        **fill_templates(__file__, _values(task, instance, options)),
         "solution/solution.patch": instance.patch,
         "solution/removed.txt": "".join(f"{path}\n" for path in removed),
-        "tests/test.sh": _TEST,
     }
     files |= {path: text.encode() for path, text in texts.items()}
     files[f"tests/{JUDGE}"] = judge_archive()
@@ -270,26 +213,24 @@ def judge_archive() -> bytes:
     return buffer.getvalue()
 
 
-def _dockerfile(image: str) -> str:
-    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    install = "" if image else _INSTALL.format(mark=NO_IMAGE)
-    base = image or f"python:{version}-slim"
-    return _DOCKERFILE.format(image=base, install=install, workdir=WORKDIR)
-
-
-def _toml(task: Task, instance: Instance, owner: str) -> str:
+def _values(task: Task, instance: Instance, options: FolderOptions) -> dict[str, object]:
+    """Return what stands for the names in the templates."""
     details = {
         key: instance.details[key] for key in ("kind", "difficulty") if key in instance.details
     }
-    return _TOML.format(
-        workdir=WORKDIR,
-        owner=owner,
-        name=folder_name(task),
-        split=json.dumps(task.split),
-        details="".join(f"{key} = {json.dumps(value)}\n" for key, value in details.items()),
-        agent=LONGEST_AGENT,
-        verifier=3 * TIMEOUT,
-    )
+    return {
+        "statement": instance.statement.strip(),
+        "workdir": WORKDIR,
+        "judge": JUDGE,
+        "image": options.image or f"python:{sys.version_info[0]}.{sys.version_info[1]}-slim",
+        "install": "" if options.image else _INSTALL.format(mark=NO_IMAGE),
+        "owner": options.owner,
+        "name": folder_name(task),
+        "split": json.dumps(task.split),
+        "details": "".join(f"{key} = {json.dumps(value)}\n" for key, value in details.items()),
+        "agent": LONGEST_AGENT,
+        "verifier": 3 * TIMEOUT,
+    }
 
 
 def _packed(files: Mapping[str, bytes]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import DataError
-from agentgym.support.bundled_tables import read_table
+from agentgym.support.bundled_files import read_table
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,15 @@
-"""The shapes of vocabulary tables."""
+"""The words that generated shops are made of; all invented for this project.
+
+``vocabulary.json`` holds them, an option as ``[name, values, sets of similar values]``, a type of
+product as ``[name, aisle, options, prices, paraphrases]``.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-
-from agentgym.support.text_lines import split_lines
+from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -77,16 +82,38 @@ class ShopVocabulary:
     """Meaningless phrases ``for ...``."""
 
 
-def attributes(table: str) -> tuple[Attribute, ...]:
-    """Parse lines ``name: paraphrase | paraphrase`` into attributes."""
-    parsed = []
-    for line in split_lines(table.strip()):
-        name, _, paraphrases = line.strip().partition(":")
-        words = tuple(text.strip() for text in paraphrases.split("|") if text.strip())
-        parsed.append(Attribute(name.strip(), words))
-    return tuple(parsed)
+def _vocabulary(name: str, table: dict[str, Any]) -> ShopVocabulary:
+    """Make a vocabulary of its table; what a department does not say, the vocabulary says."""
+    options = {key: OptionGroup(*_frozen(group)) for key, group in table.pop("options").items()}
+    shared: dict[str, Any] = {key: table.pop(key) for key in ("visible", "hidden") if key in table}
+    departments = tuple(_department({**shared, **part}, options) for part in table["departments"])
+    words = {key: tuple(table[key]) for key in ("brands", "noise", "uses") if key in table}
+    return ShopVocabulary(name, departments, **words)
 
 
-def words(text: str) -> tuple[str, ...]:
-    """Split a table of comma-separated entries."""
-    return tuple(entry.strip() for entry in text.split(",") if entry.strip())
+def _department(table: dict[str, Any], options: dict[str, OptionGroup]) -> Department:
+    """Make a department; without ``hidden`` every attribute may stand in a title or outside."""
+    types = tuple(
+        ProductType(name, aisle, tuple(options[key] for key in groups), *_frozen(further))
+        for name, aisle, groups, *further in table.pop("types")
+    )
+    visible = _attributes(table.pop("visible"))
+    hidden = _attributes(table.pop("hidden")) if "hidden" in table else visible
+    return Department(**table, types=types, visible=visible, hidden=hidden)
+
+
+def _attributes(table: dict[str, list[str]] | list[str]) -> tuple[Attribute, ...]:
+    paraphrases = table if isinstance(table, dict) else {name: [] for name in table}
+    return tuple(Attribute(name, tuple(words)) for name, words in paraphrases.items())
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+VOCABULARIES = {
+    name: _vocabulary(name, table)
+    for name, table in json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")).items()
+}
+"""The vocabularies: ``tiny``, closed, of single words that all types share, for small models; and
+``full``, of five departments with brands and noise."""

@@ -1,7 +1,8 @@
-"""Tables of the package that are data: YAML files beside the modules that use them."""
+"""Files of the package that are data: tables in YAML, and templates of files."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,3 +26,22 @@ def read_table(kind: type[Kind], module: str, name: str = "") -> Kind:
     path = Path(module)
     file = path.with_name(name) if name else path.with_suffix(".yaml")
     return read_json(kind, read_structured(file, "a table"), file.name, closed=True)
+
+
+def fill_templates(module: str, values: Mapping[str, object]) -> dict[str, str]:
+    """Fill the templates in the folder ``templates.d`` beside a module.
+
+    Args:
+        module: ``__file__`` of the module.
+        values: What stands for the names in braces.
+
+    Returns:
+        The texts by their paths, without the ending ``.in`` of the templates.
+    """
+    folder = Path(module).with_name("templates.d")
+    return {
+        file.relative_to(folder).as_posix().removesuffix(".in"): file.read_text("utf-8").format_map(
+            values
+        )
+        for file in sorted(folder.rglob("*.in"))
+    }
