@@ -48,14 +48,14 @@ demonstrator that wastes turns).
 To add one of these, touch these files:
 
 - an environment family: ``agentgym/envs/<family>/`` (``agentgym/envs/__init__.py`` describes the
-  plan), a row in ``agentgym/registration/families.py``, the room on the map above, its arguments in
-  ``tests/contract/choices.py``; for its own training defaults a row in
+  plan), a row in ``agentgym/registration/families.json``, the room on the map above, its arguments
+  in ``tests/contract/choices.py``; for its own training defaults a row in
   ``trainers/config/family_recipes.yaml`` and a paragraph on what is learnt. ``agentgym doctor``,
   Inspect and the site read the row; README, ``agentgym/README.md`` and CHANGELOG name families by
   hand. If its task names or choices differ from most, the contract says how: ``SHORT``, ``COUNTS``
   and the last test of ``test_blind.py``, the counts at the top of ``test_scores.py``
 - a subcommand of a family: a tuple of ``Subcommand`` in ``subcommands.py`` in its folder;
-  ``subcommands=`` in its row in ``agentgym/registration/families.py``
+  ``subcommands=`` in its row in ``agentgym/registration/families.json``
 - a blind policy of a family: its name and what makes it in ``blind_policies`` of the environment;
   the name begins with ``blind-``
 - a reading policy of a family, without the solution: likewise, in ``reading_policies``, under any

@@ -16,7 +16,7 @@ copies a family into folders that are published (``openenv/folder.py``, ``verifi
 To add one of these, touch these files:
 
 - a kind of environments of other projects: a file here with ``make(reference, **options)`` and
-  perhaps ``names()``, its row in ``agentgym/registration/imports.py``, its lines in
+  perhaps ``names()``, its row in ``agentgym/registration/imports.json``, its lines in
   ``agentgym/interop/imports.md``, an extra in ``pyproject.toml``
 - an interface of another project for our environments: a file here; over a network, use
   ``ServedEnvs`` or ``ServedEnv`` of ``served_envs.py``; its file in ``tests/conformance/``

@@ -6,10 +6,10 @@ environments.
 
 To add one of these, touch these files:
 
-- a family: its row in ``agentgym/registration/families.py``, and the files that
+- a family: its row in ``agentgym/registration/families.json``, and the files that
   ``agentgym/envs/__init__.py`` lists
-- another project's environments: a row in ``agentgym/registration/imports.py``, and the files that
-  ``agentgym/interop/__init__.py`` lists
+- another project's environments: a row in ``agentgym/registration/imports.json``, and the files
+  that ``agentgym/interop/__init__.py`` lists
 """
 
 from agentgym.registration.families import (

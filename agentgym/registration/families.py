@@ -6,10 +6,12 @@ Other distributions add families by an entry point of the group ``agentgym.famil
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module, metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import gymnasium
@@ -206,190 +208,14 @@ class EnvFamily:
         return tuple(subcommands)
 
 
-FAMILIES: tuple[EnvFamily, ...] = (
-    EnvFamily(
-        name="alfworld",
-        id="agentgym/ALFWorld-v0",
-        entry_point="agentgym.envs.alfworld.env:ALFWorldEnv",
-        summary="Do a household task in a room: find, clean, heat, cool, place, look at.",
-        task_sets=(
-            NamedTaskSet(
-                "clean",
-                "Small rooms and one kind of task: put a clean thing in its place; 8 turns.",
-                {
-                    "difficulty": "easy",
-                    "task_types": "clean",
-                    "receptacles": 3,
-                    "distractors": 1,
-                    "ready": 45,
-                    "horizon": 8,
-                },
-                demonstrator="trusting",
-            ),
-        ),
-        heavy={"engine": "alfworld"},
-    ),
-    EnvFamily(
-        name="babyai",
-        id="agentgym/BabyAI-v0",
-        entry_point="agentgym.envs.babyai.env:BabyAIEnv",
-        summary="Follow an instruction in a grid world of rooms, doors and objects.",
-        task_sets=(
-            NamedTaskSet(
-                "easy",
-                "The easy levels; 12 turns.",
-                {"difficulty": "easy", "horizon": 12},
-            ),
-        ),
-        packages=("minigrid",),
-        extra="babyai",
-    ),
-    EnvFamily(
-        name="database",
-        id="agentgym/Database-v0",
-        entry_point="agentgym.envs.database.env:DatabaseEnv",
-        summary="Answer questions about a database, or change it, by SQL.",
-        task_sets=(
-            NamedTaskSet(
-                "easy",
-                "The easy questions; 4 turns.",
-                {"difficulty": "easy", "horizon": 4},
-                demonstrator="guessing",
-            ),
-        ),
-    ),
-    EnvFamily(
-        name="mathpython",
-        id="agentgym/MathPython-v0",
-        entry_point="agentgym.envs.mathpython.env:MathPythonEnv",
-        summary="Solve a math problem with a calculator and Python in a sandbox.",
-        task_sets=(
-            NamedTaskSet(
-                "easy",
-                "The easy problems; 3 turns.",
-                {"difficulty": "easy", "horizon": 3},
-                demonstrator="lazy",
-            ),
-        ),
-        boxed=True,
-        programs=("python3",),
-    ),
-    EnvFamily(
-        name="search",
-        id="agentgym/Search-v0",
-        entry_point="agentgym.envs.search.env:SearchEnv",
-        summary="Answer a question by several searches of a corpus.",
-        task_sets=(
-            NamedTaskSet(
-                "local",
-                "Plain articles and questions of two steps, one passage a page; 4 turns.",
-                {"difficulty": "local", "topk": 1, "horizon": 4},
-                demonstrator="hasty",
-            ),
-        ),
-        subcommands="agentgym.envs.search.subcommands:SUBCOMMANDS",
-    ),
-    EnvFamily(
-        name="service",
-        id="agentgym/Service-v0",
-        entry_point="agentgym.envs.service.env:ServiceEnv",
-        summary="Serve a customer by tools, under a policy, in a conversation.",
-        task_sets=(
-            NamedTaskSet(
-                "easy",
-                "One plain request about an order, told at once; 5 turns.",
-                {"domain": "retail", "difficulty": "easy", "horizon": 5},
-                demonstrator="hasty",
-            ),
-        ),
-    ),
-    EnvFamily(
-        name="shell",
-        id="agentgym/Shell-v0",
-        entry_point="agentgym.envs.shell.env:ShellEnv",
-        summary="Answer questions about files, or change them, by commands in a sandbox.",
-        task_sets=(
-            NamedTaskSet(
-                "easy",
-                "The easy tasks; 4 turns.",
-                {"difficulty": "easy", "horizon": 4},
-                demonstrator="guessing",
-            ),
-        ),
-        boxed=True,
-        backend="thread",
-    ),
-    EnvFamily(
-        name="swe",
-        id="agentgym/SWE-v0",
-        entry_point="agentgym.envs.swe.env:SWEEnv",
-        summary="Repair a repository in a sandbox so that its failing tests pass.",
-        task_sets=(
-            NamedTaskSet(
-                "brief",
-                "The bundled tasks with at most 1,500 characters an observation; 20 turns.",
-                {"max_observation_chars": 1500, "horizon": 20},
-                demonstrator="developer",
-            ),
-        ),
-        packages=("pytest",),
-        extra="swe",
-        boxed=True,
-        backend="thread",
-        subcommands="agentgym.envs.swe.making.subcommands:SUBCOMMANDS",
-    ),
-    EnvFamily(
-        name="textcraft",
-        id="agentgym/TextCraft-v0",
-        entry_point="agentgym.envs.textcraft.env:TextCraftEnv",
-        summary="Craft an item by recipe, after crafting the ingredients it needs.",
-        task_sets=(
-            NamedTaskSet(
-                "lookup",
-                "Easy goals, and an action that looks up recipes; 4 turns.",
-                {"difficulty": "easy", "look_up": True, "horizon": 4},
-                demonstrator="guessing",
-            ),
-        ),
-    ),
-    EnvFamily(
-        name="textworld",
-        id="agentgym/TextWorld-v0",
-        entry_point="agentgym.envs.textworld.env:TextWorldEnv",
-        summary="Reach the objective of a text adventure: explore, unlock, take, cook.",
-        task_sets=(
-            NamedTaskSet(
-                "cooking",
-                "One dish to cook in one kitchen, in short texts; 5 turns.",
-                {"difficulty": "cooking,cook=true", "brief": True, "horizon": 5},
-                demonstrator="guessing",
-            ),
-        ),
-        heavy={"engine": "inform7"},
-    ),
-    EnvFamily(
-        name="webshop",
-        id="agentgym/WebShop-v0",
-        entry_point="agentgym.envs.webshop.env:WebShopEnv",
-        summary="Find and buy the product that an instruction describes.",
-        task_sets=(
-            NamedTaskSet(
-                "easy",
-                "Easy instructions in a shop of 2,000 products, on compact pages; 9 turns.",
-                {
-                    "difficulty": "easy",
-                    "size": 2000,
-                    "observation_mode": "compact",
-                    "horizon": 9,
-                },
-                demonstrator="lazy",
-            ),
-        ),
-        play={"observation_mode": "text_rich"},
-        subcommands="agentgym.envs.webshop.subcommands:SUBCOMMANDS",
-    ),
-)
-"""The families of the suite."""
+def _family(row: dict[str, Any]) -> EnvFamily:
+    task_sets = tuple(NamedTaskSet(**task_set) for task_set in row.pop("task_sets"))
+    lists = {name: tuple(row.get(name, ())) for name in ("packages", "programs")}
+    return EnvFamily(**{**row, **lists, "task_sets": task_sets})
+
+
+FAMILIES = tuple(map(_family, json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))))
+"""The families of the suite, which ``families.json`` holds."""
 
 
 @cache

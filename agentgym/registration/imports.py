@@ -8,10 +8,12 @@ becomes ``gem/game_3ASudoku-v0``. Commands and records accept both forms.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from urllib.parse import quote, unquote
 
 import gymnasium
@@ -45,91 +47,10 @@ class Import:
 
 
 IMPORTS: Mapping[str, Import] = {
-    "gem": Import(
-        "agentgym.interop.gem",
-        "ID",
-        "game:GuessTheNumber-v0-easy",
-        "Games, mathematics and questions of GEM.",
-        ("gem",),
-        "gem",
-    ),
-    "gymnasium": Import(
-        "agentgym.interop.gymnasium",
-        "ID",
-        "CliffWalking-v1",
-        "Environments of Gymnasium with text, or with few actions and short observations.",
-    ),
-    "harbor": Import(
-        "agentgym.interop.harbor.imported",
-        "FOLDER",
-        "tasks",
-        "Tasks in containers, as folders of Harbor.",
-    ),
-    "inspect": Import(
-        "agentgym.interop.inspect_ai.imported",
-        "TASK",
-        "my_tasks.py@addition",
-        "Tasks of Inspect with their own scorers.",
-        ("inspect_ai",),
-        "inspect",
-    ),
-    "mcp": Import(
-        "agentgym.interop.mcp.imported",
-        "COMMAND",
-        "python server.py",
-        "The tools of an MCP server as actions.",
-        backend="thread",
-    ),
-    "openenv": Import(
-        "agentgym.interop.openenv.imported",
-        "URL",
-        "http://127.0.0.1:8000",
-        "An environment that OpenEnv serves.",
-        ("websockets",),
-        "openenv",
-        backend="thread",
-    ),
-    "reasoning-gym": Import(
-        "agentgym.interop.reasoning_gym",
-        "NAME",
-        "leg_counting",
-        "Generated questions of reasoning-gym with its own scorers.",
-        ("reasoning_gym",),
-        "reasoning-gym",
-    ),
-    "scienceworld": Import(
-        "agentgym.interop.scienceworld",
-        "TASK",
-        "boil",
-        "Tasks of ScienceWorld, which runs in Java.",
-        ("scienceworld",),
-        "scienceworld",
-        backend="thread",
-    ),
-    "synth": Import(
-        "agentgym.authoring.synth.making",
-        "FILE.yaml",
-        "warehouse",
-        "Entities, tools and goals of a specification, yours or a bundled one.",
-    ),
-    "textarena": Import(
-        "agentgym.interop.textarena",
-        "ID",
-        "GuessTheNumber-v0",
-        "Games of TextArena for one player.",
-        ("textarena",),
-        "textarena",
-    ),
-    "verifiers": Import(
-        "agentgym.interop.verifiers.imported",
-        "NAME",
-        "my_taskset",
-        "Tasksets of verifiers with their own rewards.",
-        ("verifiers",),
-        "verifiers",
-    ),
+    prefix: Import(**{**row, "packages": tuple(row.get("packages", ()))})
+    for prefix, row in json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")).items()
 }
-"""The imports by prefix."""
+"""The imports by prefix, which ``imports.json`` holds."""
 
 FORMS = ", ".join(f"{prefix}:{kind.form}" for prefix, kind in IMPORTS.items())
 """All forms of names of other projects' environments, for error messages."""

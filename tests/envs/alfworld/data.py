@@ -14,6 +14,7 @@ import pytest
 from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder
 from agentgym.envs.alfworld.generator.writer import task_parameters
+from agentgym.envs.alfworld.official.packs import Pack
 
 SMALL = GeneratorConfig(receptacles=(3, 4), distractors=(0, 2))
 OLD_RULE = '"PutObject.feedback": [{"rhs": "You put the {o.name} in/on the {r.name}."}]'
@@ -98,4 +99,13 @@ def shared_pack(name: str) -> Path:
     """Return a recorded pack of official games, or skip the test."""
     return find_pack(name) or pytest.skip(
         f"needs the recorded games alfworld/{name}: set AGENTGYM_TEST_DATA to their folder"
+    )
+
+
+def read_pack(path: Path) -> tuple[Game, ...]:
+    """Return all games of a pack in its order and with its ids."""
+    pack = Pack(path)
+    return tuple(
+        Game(entry.id, entry.task_type, entry.scene, entry.goal, pack.problem(number))
+        for number, entry in enumerate(pack.entries)
     )

@@ -18,8 +18,7 @@ import pytest
 
 from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate
-from agentgym.envs.alfworld.official.packs import read_pack
-from tests.envs.alfworld.data import find_pack
+from tests.envs.alfworld.data import find_pack, read_pack
 from tests.envs.alfworld.tiny import IMPOSSIBLE, PLAN, TINY, needs_alfworld
 
 pytestmark = needs_alfworld

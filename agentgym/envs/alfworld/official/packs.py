@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, digest
+from agentgym.envs.alfworld.engine.household import TASK_TYPES, digest
 from agentgym.envs.alfworld.official.gamefile import (
     GameEntry,
     check_playable,
@@ -107,19 +107,6 @@ class PackSource:
 def _shared(path: Path, size: int, changed: int) -> Pack:
     """Read a pack; the environments of a process share it while the file stays as it is."""
     return Pack(path)
-
-
-def read_pack(path: str | Path) -> tuple[Game, ...]:
-    """Read all games of a file in its order and with its ids.
-
-    Raises:
-        DataError: It cannot be read or has another layout.
-    """
-    pack = Pack(Path(path))
-    return tuple(
-        Game(entry.id, entry.task_type, entry.scene, entry.goal, pack.problem(number))
-        for number, entry in enumerate(pack.entries)
-    )
 
 
 def split_name(path: Path) -> str:

@@ -137,8 +137,3 @@ def frozen_text(output: Path) -> str:
         for task in sorted(tasks, key=lambda record: record.id):
             lines.append(replace(task, split=split_of(task.repo)).line())
     return "".join(lines)
-
-
-def repository_digests() -> dict[str, str]:
-    """Return the hash of every bundled library."""
-    return {name: digest(bundled.library(name)) for name in repositories()}

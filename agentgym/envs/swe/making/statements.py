@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from agentgym.envs.swe.making import statement_phrases as phrases
+from agentgym.support.bundled_files import read_table
 from agentgym.support.random_stream import Stream
 
+PHRASES = read_table(dict[str, tuple[str, ...]], __file__, "statement_phrases.yaml")
+"""Phrases by their place in an issue; a stream chooses one of each."""
 _UNINTERESTING = re.compile(r"\n\s*Use -v.*|^AssertionError: (?=assert)|^Failed: |\n\s*\n")
 _NOT_RAISED = re.compile(r"^DID NOT RAISE (?:<class ')?(?:\w+\.)*(\w+)(?:'>)?$")
 MOST_LINES = 16
@@ -136,13 +138,13 @@ def report(
         style, title, body = _report_part(library, part_symptoms, stream)
         if not style:
             return "", ""
-        parts += [stream.choice(phrases.SECOND)] if parts else [title]
+        parts += [stream.choice(PHRASES["second"])] if parts else [title]
         parts += body
         styles.append(style)
     if parts and all(releases):
         old_release, new_release = releases
         parts.append(
-            stream.choice(phrases.SINCE).format(
+            stream.choice(PHRASES["since"]).format(
                 library=library, before=old_release, now=new_release
             )
         )
@@ -157,8 +159,8 @@ def _report_part(
     rules = _rules(symptoms)
     for style in stream.shuffled(STYLES):
         if style == "words" and rules:
-            opening = stream.choice(phrases.SAID).format(library=library, sentence=rules[0])
-            title = stream.choice(phrases.WORDY).format(library=library)
+            opening = stream.choice(PHRASES["said"]).format(library=library, sentence=rules[0])
+            title = stream.choice(PHRASES["wordy"]).format(library=library)
             return style, title, [opening, *_more(rules[1 : MOST_SYMPTOMS + 1], stream)]
         fits = [e for e in clear if style != "traceback" or (e.came.error and not e.expected.error)]
         if style != "words" and fits:
@@ -182,18 +184,18 @@ def _write_styled(library: str, style: str, symptom: Symptom, stream: Stream) ->
     if style == "example":
         yield from _body(library, symptom, stream)
         return
-    yield stream.choice(phrases.OPENINGS).format(library=library)
+    yield stream.choice(PHRASES["openings"]).format(library=library)
     yield f"```python\n{symptom.script}\n```"
     if style == "traceback":
-        yield f"{stream.choice(phrases.ENDS)}\n\n{_block(_traceback(symptom))}"
+        yield f"{stream.choice(PHRASES['ends'])}\n\n{_block(_traceback(symptom))}"
         return
     outcome = symptom.came
     if symptom.expected.error and not outcome.error:
-        yield stream.choice(phrases.SILENT)
+        yield stream.choice(PHRASES["silent"])
         return
-    words = phrases.CAME_ERROR if outcome.error and not outcome.printed else phrases.CAME
+    words = PHRASES["came_error"] if outcome.error and not outcome.printed else PHRASES["came"]
     yield _sentence(stream.choice(words), outcome.text or "nothing")
-    yield stream.choice(phrases.WRONG_SO)
+    yield stream.choice(PHRASES["wrong_so"])
 
 
 def _traceback(symptom: Symptom) -> str:
@@ -211,19 +213,18 @@ def _requested(library: str, request: str, symptoms: Sequence[Symptom], stream: 
     clear = sorted((entry for entry in symptoms if entry.clear), key=_difficulty)
     rules = _rules(symptoms)
     feature = request.startswith("`") and request.endswith("`")
-    titles, bodies = (
-        (phrases.UNWRITTEN, phrases.WANTED) if feature else (phrases.CHANGES, phrases.WISHED)
-    )
+    keys = ("unwritten", "wanted") if feature else ("changes", "wished")
+    titles, bodies = (PHRASES[key] for key in keys)
     names = {"library": library, "request": request, "Request": request[0].upper() + request[1:]}
     parts = [stream.choice(titles).format(**names), stream.choice(bodies).format(**names)]
     if rules and feature:
-        parts.append(stream.choice(phrases.RULES_FOLLOW))
+        parts.append(stream.choice(PHRASES["rules_follow"]))
         parts.append("\n".join(f"- {rule}." for rule in rules[: MOST_SYMPTOMS + 2]))
     if clear and (not feature or stream.percent(60)):
         symptom = clear[0]
-        parts += [stream.choice(phrases.USES), f"```python\n{symptom.script}\n```"]
+        parts += [stream.choice(PHRASES["uses"]), f"```python\n{symptom.script}\n```"]
         if stream.percent(50) and symptom.expected.text:
-            parts.append(_sentence(stream.choice(phrases.EXPECTED), symptom.expected.text))
+            parts.append(_sentence(stream.choice(PHRASES["expected"]), symptom.expected.text))
     return "\n\n".join(parts) + "\n"
 
 
@@ -250,9 +251,9 @@ def release_statement(
     report = statement(library, symptoms, stream)
     if not visible_entries:
         return report
-    title = stream.choice(phrases.WISHES).format(library=library, version=version)
+    title = stream.choice(PHRASES["wishes"]).format(library=library, version=version)
     items = "\n".join(f"- {text}" for text in visible_entries)
-    parts = [title, stream.choice(phrases.ASKED).format(library=library, version=version), items]
+    parts = [title, stream.choice(PHRASES["asked"]).format(library=library, version=version), items]
     if report:
         parts.append(report.partition("\n\n")[2].rstrip("\n"))
     return "\n\n".join(parts) + "\n"
@@ -290,15 +291,15 @@ def _title(library: str, symptom: Symptom, stream: Stream) -> str:
     """Write the title: the error, and the function where a user sees it."""
     subject = f"`{symptom.subject}`"
     error = symptom.came.error.partition(":")[0] if symptom.clear else ""
-    choices: tuple[str, ...] = phrases.NOT_AS_SAID
+    choices: tuple[str, ...] = PHRASES["not_as_said"]
     if error and not symptom.expected.error:
-        choices = phrases.RAISES
+        choices = PHRASES["raises"]
     elif error:
-        choices = phrases.OTHER_ERROR
+        choices = PHRASES["other_error"]
     elif symptom.clear and symptom.expected.error:
-        choices = phrases.ACCEPTS
+        choices = PHRASES["accepts"]
     elif symptom.clear:
-        choices = phrases.WRONG
+        choices = PHRASES["wrong"]
     sentence = symptom.behaviour.rstrip(".")
     short = symptom.behaviour and len(sentence) <= 90
     fitting = [
@@ -314,40 +315,40 @@ def _title(library: str, symptom: Symptom, stream: Stream) -> str:
 def _body(library: str, symptom: Symptom, stream: Stream) -> Iterable[str]:
     """Write the report of one symptom."""
     if symptom.clear:
-        yield stream.choice(phrases.OPENINGS).format(library=library)
+        yield stream.choice(PHRASES["openings"]).format(library=library)
         yield f"```python\n{symptom.script}\n```"
         yield from _result(symptom, stream)
         if symptom.behaviour:
-            yield stream.choice(phrases.RULES).format(sentence=symptom.behaviour.rstrip("."))
+            yield stream.choice(PHRASES["rules"]).format(sentence=symptom.behaviour.rstrip("."))
         return
     if symptom.behaviour:
-        yield stream.choice(phrases.SAID).format(
+        yield stream.choice(PHRASES["said"]).format(
             library=library, sentence=symptom.behaviour.rstrip(".")
         )
     else:
-        yield stream.choice(phrases.BARE).format(library=library)
+        yield stream.choice(PHRASES["bare"]).format(library=library)
     if symptom.message:
-        yield f"{stream.choice(phrases.CHECKED)}\n\n```\n{_cut(symptom.message)}\n```"
+        yield f"{stream.choice(PHRASES['checked'])}\n\n```\n{_cut(symptom.message)}\n```"
 
 
 def _result(symptom: Symptom, stream: Stream) -> Iterable[str]:
     """State the actual and the expected outcome."""
     outcome, expected = symptom.came, symptom.expected
     if outcome.error and not expected.error and not outcome.printed:
-        yield f"{stream.choice(phrases.ERRORS)}\n\n{_block(outcome.text)}"
+        yield f"{stream.choice(PHRASES['errors'])}\n\n{_block(outcome.text)}"
         if expected.printed.strip() not in ("", "None"):
-            yield _sentence(stream.choice(phrases.EXPECTED), expected.text)
+            yield _sentence(stream.choice(PHRASES["expected"]), expected.text)
         else:
             yield stream.choice(("It should simply work.", "I expected no error."))
     elif expected.error and not outcome.error:
         nothing = stream.choice(("Nothing is raised", "There is no error", "It goes through"))
         has_value = outcome.printed.strip() not in ("", "None")
         yield _sentence(f"{nothing}; the result is", outcome.text) if has_value else nothing + "."
-        yield _sentence(stream.choice(phrases.EXPECTED), expected.error)
+        yield _sentence(stream.choice(PHRASES["expected"]), expected.error)
     else:
-        words = phrases.CAME_ERROR if outcome.error and not outcome.printed else phrases.CAME
+        words = PHRASES["came_error"] if outcome.error and not outcome.printed else PHRASES["came"]
         yield _sentence(stream.choice(words), outcome.text or "nothing")
-        yield _sentence(stream.choice(phrases.EXPECTED), expected.text or "nothing")
+        yield _sentence(stream.choice(PHRASES["expected"]), expected.text or "nothing")
 
 
 def _sentence(opening: str, value: str) -> str:
@@ -373,5 +374,5 @@ def _cut(text: str) -> str:
 def _more(sentences: Sequence[str], stream: Stream) -> Iterable[str]:
     """Tell further symptoms."""
     if sentences:
-        yield stream.choice(phrases.ALSO)
+        yield stream.choice(PHRASES["also"])
         yield "\n".join(f"- {text}" for text in sentences)

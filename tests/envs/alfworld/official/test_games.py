@@ -13,9 +13,16 @@ import pytest
 from agentgym.envs.alfworld.engine.household import TASK_TYPES
 from agentgym.envs.alfworld.generator import trial_folder
 from agentgym.envs.alfworld.official.games import EXPECTED, OfficialGames, count_note
-from agentgym.envs.alfworld.official.packs import Pack, read_pack
+from agentgym.envs.alfworld.official.packs import Pack
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
-from tests.envs.alfworld.data import games, pack_item, shared_pack, write_pack, write_split
+from tests.envs.alfworld.data import (
+    games,
+    pack_item,
+    read_pack,
+    shared_pack,
+    write_pack,
+    write_split,
+)
 
 SPLITS = ("train", "valid_seen", "valid_unseen")
 
