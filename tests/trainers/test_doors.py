@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,23 +44,6 @@ def terms(folder: Path) -> set[str]:
     lines = (folder / "episodes.jsonl").read_text().splitlines()
     turns = [turn for line in lines for turn in json.loads(line)["turns"]]
     return {name for turn in turns for name in turn["reward_terms"]}
-
-
-def killed_at(phase: str, step: int, patch: pytest.MonkeyPatch) -> type[BaseException]:
-    """Let the run end right after a record."""
-
-    class Killed(BaseException):
-        pass
-
-    log: Callable[..., None] = RunFolder.log
-
-    def dying(self: RunFolder, **record: Any) -> None:
-        log(self, **record)
-        if (record["phase"], record.get("step")) == (phase, step):
-            raise Killed
-
-    patch.setattr(RunFolder, "log", dying)
-    return Killed
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +91,7 @@ def test_training_that_generates_ahead_is_reproducible_and_survives_a_kill(tmp_p
     # Groups of equal returns train, too: importance is measured where tokens train.
     flags = {"steps": 4, "rl__save_every": 2, "rl__filters": "none"}
     out, duplicate = tmp_path / "run", tmp_path / "again"
-    with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 3, patch)):
+    with monkeypatch.context() as patch, pytest.raises(toy_runs.killed_at("rl", 3, patch)):
         trained(out, "--async-rollouts.staleness=1", **flags)
     shutil.copytree(out, duplicate)
     assert not [t for t in threading.enumerate() if t.name == "agentgym-rollouts"]
@@ -263,7 +245,7 @@ def test_a_gate_remembers_what_it_saw_before_a_kill(tmp_path, monkeypatch):
     }  # fmt: skip
     reference, folder = tmp_path / "whole", tmp_path / "run"
     assert main(toy_runs.arguments(reference, *flags, **changes)) == 0
-    with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 2, patch)):
+    with monkeypatch.context() as patch, pytest.raises(toy_runs.killed_at("rl", 2, patch)):
         main(toy_runs.arguments(folder, *flags, **changes))
     assert main(["--resume", "--out", str(folder)]) == 0
     assert toy_runs.by_phase(folder) == toy_runs.by_phase(reference)
@@ -319,7 +301,7 @@ def test_a_wrong_file_is_one_sentence(tmp_path, capsys, text, expected):
 @pytest.mark.slow
 def test_resuming_needs_the_folder_only(finished, tmp_path, capsys, monkeypatch):
     out = tmp_path / "run"
-    with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 3, patch)):
+    with monkeypatch.context() as patch, pytest.raises(toy_runs.killed_at("rl", 3, patch)):
         main(toy_runs.arguments(out))
     assert main(["--resume", "--out", str(out), "--rl.learning-rate=0.5"]) == 2
     words = read_error(capsys)
@@ -373,7 +355,7 @@ def test_an_extension_survives_a_kill(finished, tmp_path, monkeypatch, moment):
     command = ["--resume", "--out", str(out), "--steps=8"]
     with monkeypatch.context() as patch:
         if moment == "in its steps":
-            killed = killed_at("rl", 7, patch)
+            killed = toy_runs.killed_at("rl", 7, patch)
         else:
             killed = KeyboardInterrupt
             patch.setattr(RunFolder, "_write_settings", lambda *_: interrupt())
@@ -431,7 +413,7 @@ def test_progressive_rewards_follow_their_schedule_also_after_a_resume(tmp_path,
         rl__log_groups=99, rl__save_every=1,
     )  # fmt: skip
     with monkeypatch.context() as patch:
-        killed = killed_at("rl", 2, patch)
+        killed = toy_runs.killed_at("rl", 2, patch)
         with pytest.raises(killed):
             main(hooked)
     assert main([*hooked, "--resume"]) == 0

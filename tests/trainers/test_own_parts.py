@@ -18,7 +18,6 @@ from tests.trainers import toy_runs
 from trainers.algorithms.sampling import ValueSampler
 from trainers.cli import main
 from trainers.config.resolve import resolve
-from trainers.output.run_folder import RunFolder
 
 QUICK: dict[str, Any] = {
     "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 4,
@@ -265,21 +264,9 @@ def test_a_sampler_goes_by_the_returns_of_the_run_and_resumes_with_them(tmp_path
     tasks = tasks_by_step(reference)
     assert tasks[1] == drawn[1] and all(tasks[step] != drawn[step] for step in (3, 4, 5))
 
-    class Killed(BaseException):
-        pass
-
-    log = RunFolder.log
-
-    def dying(self: RunFolder, **record: Any) -> None:
-        log(self, **record)
-        if (record["phase"], record.get("step")) == ("rl", 3):
-            raise Killed
-
     folder = tmp_path / "run"
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "log", dying)
-        with pytest.raises(Killed):
-            trained(folder, **settings)
+    with monkeypatch.context() as patch, pytest.raises(toy_runs.killed_at("rl", 3, patch)):
+        trained(folder, **settings)
     trained(folder, "--resume", **settings)
     assert same_weights(folder, reference)
     assert (folder / "episodes.jsonl").read_bytes() == (reference / "episodes.jsonl").read_bytes()

@@ -13,7 +13,6 @@ from tests.trainers import toy_runs
 from tests.trainers.toy_runs import equal
 from trainers.cli import main
 from trainers.config.resolve import resolve
-from trainers.output.run_folder import RunFolder
 
 QUICK: dict[str, Any] = {
     "steps": 2, "horizon_every": None, "horizon": "3", "sft__max_steps": 20, "eval__every": 0,
@@ -41,25 +40,12 @@ def same_weights(first: Path, other: Path) -> bool:
     return equal(*map(toy_runs.trained_weights, (first, other)))
 
 
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
 def killed_and_resumed(
     reference: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, step: int, **settings: Any
 ) -> Path:
     """Train as a whole run did, die when the record of a step has been written, and go on."""
-    log = RunFolder.log
-
-    def dying(self: RunFolder, **record: Any) -> None:
-        log(self, **record)
-        if (record["phase"], record.get("step")) == ("rl", step):
-            raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "log", dying)
-        with pytest.raises(Killed):
-            trained(folder, start=reference, **settings)
+    with monkeypatch.context() as patch, pytest.raises(toy_runs.killed_at("rl", step, patch)):
+        trained(folder, start=reference, **settings)
     return trained(folder, "--resume", **settings)
 
 

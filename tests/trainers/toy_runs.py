@@ -210,6 +210,25 @@ def metrics(folder: Path) -> list[dict[str, Any]]:
     return [{k: v for k, v in record.items() if k not in CLOCK} for record in records]
 
 
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def killed_at(phase: str, step: int | None, patch: pytest.MonkeyPatch) -> type[Killed]:
+    """Let the run end right after a record; step None: after any of the phase."""
+    from trainers.output.run_folder import RunFolder
+
+    log = RunFolder.log
+
+    def dying(self: RunFolder, **record: Any) -> None:
+        log(self, **record)
+        if record["phase"] == phase and step in (None, record.get("step")):
+            raise Killed
+
+    patch.setattr(RunFolder, "log", dying)
+    return Killed
+
+
 def resume_killed(
     folder: Path, *flags: str, die_at: str = "rl:3", donor: Path | None = None, **changes: Any
 ) -> tuple[Path, Path]:

@@ -110,9 +110,7 @@ class Demonstrator:
         self._first += islice(self._rest, self._count - len(self._first))
         yield from self._first
         if self._other_tasks:
-            yield from self._watched(
-                self._other_tasks, lambda env, seed: RandomPolicy(seed), self._begin
-            )
+            yield from self._watched(self._other_tasks, _random_player, self._begin)
 
     @property
     def demonstrations(self) -> Iterator[Demonstration]:
@@ -211,6 +209,11 @@ def show_watching(display: Display, demonstrators: Iterable[Demonstrator]) -> No
         watched = display.episodes("demonstrations", planned)
         for player in players:
             player.on_episode = watched
+
+
+def _random_player(env: gymnasium.Env[str, str], seed: int) -> Policy:
+    """Return a random player, which provides vocabulary."""
+    return RandomPolicy(seed)
 
 
 def demonstration_tasks(

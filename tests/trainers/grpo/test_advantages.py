@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agentgym.errors import ConfigurationError, DataError
+from agentgym.errors import ConfigurationError
 from trainers.algorithms.filters import HarnessEndings
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import get_preset
-from trainers.grpo.advantages import assign_credit, check_sampled
+from trainers.grpo.advantages import assign_credit
 from trainers.grpo.trl_arguments import REFUSED, check_arguments, grpo_arguments
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.episode_figures import rollout_metrics
@@ -84,12 +84,6 @@ def test_importance_weights_of_an_inexact_engine_are_capped():
     credit = assign_credit(episodes, RLOO, logp_old=old, correct=True)
     assert credit.behaviour.tolist() == pytest.approx([1.5, 2.0, 1.0])
     assert credit.metrics["sampling/logp_gap_max"] == pytest.approx(np.log(9.0))
-
-
-def test_a_batch_without_sampled_tokens_is_refused():
-    with pytest.raises(DataError, match="no power"):
-        check_sampled([Trajectory(stop_reason="error", error="no power")])
-    check_sampled([episode(0.0), Trajectory()])
 
 
 def test_metrics_leave_out_failed_episodes():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from agentgym.errors import ConfigurationError, DataError, NotSupported
+from agentgym.errors import DataError, NotSupported
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
@@ -138,27 +138,6 @@ def shrunken(batch: Any) -> Any:
     mask = sampled_mask(batch)
     mask[0] = False
     return mask
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("top_k", 5),
-        ("log_completions", True),
-        ("min_p", 0.1),
-        ("repetition_penalty", 1.2),
-        ("generation_kwargs", {"do_sample": False}),
-        ("mask_truncated_completions", True),
-        ("beta", 0.1),
-        ("entropy_coef", 0.1),
-        ("importance_sampling_level", "sequence"),
-        ("cache_implementation", "static"),
-        ("gradient_accumulation_steps", 2),
-    ],
-)
-def test_options_that_would_be_ignored_are_refused(tmp_path, option, value):
-    with pytest.raises(ConfigurationError, match=f"expected {option}="):
-        make_trainer(tmp_path, args={option: value})
 
 
 @pytest.fixture

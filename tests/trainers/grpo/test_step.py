@@ -8,9 +8,8 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import Feed, make_trainer
+from tests.trainers.grpo.helpers import make_trainer
 from trainers.algorithms.schedule import Stages
-from trainers.grpo.checkpoint import load_state, save_state, state_of
 
 
 @pytest.fixture
@@ -54,13 +53,3 @@ def test_the_probe_compares_opening_prompts(make):
     trainer = make()
     assert trainer._probe([]) == 0.0
     assert 0.0 < trainer._probe(trainer.play_groups(1, 6)) <= 1e-5
-
-
-def test_state_is_kept_in_a_folder(tmp_path):
-    parts, fresh = {"tasks": Feed(), "horizon": Stages((2, 3), 2)}, {"tasks": Feed()}
-    parts["tasks"](1, 2, 2)
-    save_state(tmp_path / "new" / "folder", parts)
-    load_state(tmp_path, fresh)
-    assert state_of(fresh) == {"tasks": {"asked": []}}
-    load_state(tmp_path / "new" / "folder", fresh)
-    assert state_of(fresh) == state_of(parts) == {"tasks": {"asked": [(1, 2, 2)]}}

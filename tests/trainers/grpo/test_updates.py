@@ -134,16 +134,6 @@ def test_every_row_trains_once_in_a_pass_and_rows_of_like_length_together(tmp_pa
     assert sorted(trained_rows[:16]) == sorted(trained_rows[16:])
 
 
-def test_resume_goes_on_with_the_same_weights(tmp_path):
-    options = {"envs": TextVectorEnv([Picky] * 16), "args": SEVERAL | {"steps": 4, "save_every": 2}}
-    uninterrupted = make_trainer(tmp_path, **options)
-    uninterrupted.train()
-    resumed = make_trainer(tmp_path, **options)
-    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-8"))
-    assert resumed.batches == 4
-    assert same(weights(uninterrupted.model), weights(resumed.model))
-
-
 def test_a_preset_without_groups_plays_every_task_once(tmp_path):
     feed = Feed()
     trainer = make_trainer(

@@ -124,24 +124,10 @@ def test_rank_0_trains_all_weights(chat_model, tmp_path):
 
 @pytest.mark.slow
 def test_a_pretrained_model_is_resumed_like_any_other(chat_model, tmp_path, monkeypatch):
-    from trainers.output.run_folder import RunFolder
-
-    class Killed(BaseException):
-        pass
-
-    log = RunFolder.log
-
-    def dying(self: RunFolder, **record: Any) -> None:
-        log(self, **record)
-        if record["phase"] == "rl" and record["step"] == 3:
-            raise Killed
-
     reference, folder = tmp_path / "whole", tmp_path / "run"
     trained(reference, chat_model, steps=4)
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "log", dying)
-        with pytest.raises(Killed):
-            trained(folder, chat_model, steps=4)
+    with monkeypatch.context() as patch, pytest.raises(toy_runs.killed_at("rl", 3, patch)):
+        trained(folder, chat_model, steps=4)
     trained(folder, chat_model, "--resume", steps=4)
     assert toy_runs.by_phase(folder) == toy_runs.by_phase(reference)
     assert toy_runs.summary(folder) == toy_runs.summary(reference)

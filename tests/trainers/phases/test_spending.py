@@ -66,23 +66,11 @@ def test_both_phases_spend_of_one_budget_also_after_a_kill(unit, tmp_path, monke
         assert spent.tokens >= limit * share
         assert toy_runs.by_phase(tmp_path / "run")["sft"][-1]["step"] == 10
 
-    class Killed(BaseException):
-        pass
-
-    log = RunFolder.log
-
-    def dying(self: RunFolder, **record: Any) -> None:
-        log(self, **record)
-        if (record["phase"], record.get("step")) == ("rl", 2):
-            raise Killed
-
     folder = tmp_path / "again"
     settings = {**QUICK, "rl__save_every": 1}
     command = toy_runs.arguments(folder, "--budget", *budget, **settings)
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "log", dying)
-        with pytest.raises(Killed):
-            main(command)
+    with monkeypatch.context() as patch, pytest.raises(toy_runs.killed_at("rl", 2, patch)):
+        main(command)
     assert main(["--resume", *command]) == 0
     assert toy_runs.by_phase(folder)["rl"] == steps
 

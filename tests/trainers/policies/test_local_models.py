@@ -17,16 +17,11 @@ from agentgym.cli import main
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
 from agentgym.evaluation.policy_names import load_policy, policy_content
-from tests.policies.installed import declared, install
 from tests.toy import TOY_ID
 from trainers.policies import weights
 from trainers.rollouts.engines.hf import HFEngine
 
-
-@pytest.fixture(autouse=True)
-def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The entry points of this checkout."""
-    install(monkeypatch, tmp_path / "site", declared(), "agentgym-trainers-test")
+pytestmark = pytest.mark.usefixtures("kinds")
 
 
 @pytest.fixture

@@ -14,13 +14,8 @@ from agentgym.evaluation import evaluate
 from agentgym.protocols import find_prompt
 from tests.envs.alfworld.data import shared_pack
 from tests.envs.webshop.conftest import shared_data
-from tests.policies.installed import declared, install
 
-
-@pytest.fixture(autouse=True)
-def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The entry points of this checkout."""
-    install(monkeypatch, tmp_path / "site", declared(), "agentgym-trainers-test")
+pytestmark = pytest.mark.usefixtures("kinds")
 
 
 @pytest.fixture

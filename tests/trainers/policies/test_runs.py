@@ -19,7 +19,6 @@ from agentgym.evaluation import Report, evaluate
 from agentgym.evaluation.policy_names import load_policy, policy_content, policy_env_kwargs
 from agentgym.policies.play import Moment, play
 from agentgym.registration.making import resolve
-from tests.policies.installed import declared, install
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers.toy_runs import SETTINGS
 from trainers.config.model_files.adapter_folder import base_of, has_adapters
@@ -27,15 +26,11 @@ from trainers.config.resolved_env import TEST
 from trainers.output.roles import field_of
 from trainers.policies.weights import weights_sha256
 
+pytestmark = pytest.mark.usefixtures("kinds")
+
 TASKS = int(SETTINGS["eval.num-tasks"])
 HORIZON = 5
 """Turns of the run's evaluation."""
-
-
-@pytest.fixture(autouse=True)
-def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The entry points of this checkout."""
-    install(monkeypatch, tmp_path / "site", declared(), "agentgym-trainers-test")
 
 
 @pytest.fixture

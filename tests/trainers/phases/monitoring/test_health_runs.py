@@ -14,7 +14,6 @@ from tests.trainers import toy_runs
 from trainers.cli import main
 from trainers.config.sections import Signal
 from trainers.grpo.trainer import MultiTurnTrainer
-from trainers.output.run_folder import RunFolder
 
 pytestmark = pytest.mark.slow
 
@@ -141,23 +140,6 @@ class Restored:
         patch.setattr(MultiTurnTrainer, "_load_optimizer_and_scheduler", spy)
 
 
-def killed_after_the_rollback(patch: pytest.MonkeyPatch) -> type[BaseException]:
-    """Let the run end right after it has noted that it went back."""
-
-    class Killed(BaseException):
-        pass
-
-    log = RunFolder.log
-
-    def dying(self: RunFolder, **record: Any) -> None:
-        log(self, **record)
-        if record["phase"] == "rollback":
-            raise Killed
-
-    patch.setattr(RunFolder, "log", dying)
-    return Killed
-
-
 BACK = (
     "--health.on-alarm",
     "rollback",
@@ -203,7 +185,7 @@ def test_a_process_that_is_killed_when_it_went_back_goes_on_as_if_it_had_not_bee
     assert len(reference["rollback"]) == 1
     assert [record["step"] for record in reference["rl"]] == [1, 2, 3, 4, 5, 6]
     assert [record["learning_rate"] for record in reference["rl"]] == pytest.approx([3e-3] * 6)
-    with monkeypatch.context() as patch, pytest.raises(killed_after_the_rollback(patch)):
+    with monkeypatch.context() as patch, pytest.raises(toy_runs.killed_at("rollback", None, patch)):
         trained(tmp_path / "run", *flags, **COLLAPSE)
     assert trained(tmp_path / "run", *flags, "--resume", **COLLAPSE) == reference
 
