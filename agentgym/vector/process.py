@@ -44,7 +44,8 @@ from agentgym.vector.worker import Control, SharedStatus, WorkerAnswer, WorkerSe
 logger = logging.getLogger(__name__)
 
 IDLE_DEATHS = 3
-"""Maximum number of consecutive deaths of a worker without an environment to blame."""
+"""Maximum number of consecutive deaths of a worker without an environment to blame, such as those
+of a worker that starts."""
 
 
 class ProcessHandle(WorkerHandle):
@@ -373,8 +374,8 @@ class Processes:
     def _recover(self, number: int, loss: WorkerLost) -> None:
         """Replace a worker, restore its environments, and repeat its share without failing slots.
 
-        The loop terminates: every pass removes one slot from the share, except deaths while idle,
-        whose number is limited.
+        The loop terminates: every pass removes one slot from the share, except deaths while idle or
+        starting, whose number is limited.
         """
         share, results = self._shares[number], _Results()
         self._answered[number] = results
@@ -405,6 +406,8 @@ class Processes:
         self._workers[number] = self._start(self._factories[number], self._limits)
         try:
             self._workers[number].wait_ready()
+        except EnvFailure as error:  # It died again, or hangs.
+            raise WorkerLost(None, f"the worker could not be replaced: {error}") from error
         except Exception as error:  # a constructor that worked before may fail now
             raise EnvFailure(f"the worker could not be replaced: {error}") from error
 

@@ -205,6 +205,8 @@ class MultiTurnTrainer(PolicyTrainer):
         self._weights = EngineWeights(
             engine, lambda: self._policy, lambda: self.state.global_step, self.parts
         )
+        if not self._lag:  # Else the engine may be playing with other weights than the policy's.
+            self.runner.recovery = self._weights
         for part in self.parts:
             part.use_runner(self.runner, self._weights)
         # Only now: where no budget was given, the runner has the default one.

@@ -26,6 +26,7 @@ from trainers.rollouts.engines.base import (
     Request,
     Sampling,
 )
+from trainers.rollouts.engines.failure import EngineFailure
 from trainers.rollouts.episode_context import EpisodeContext
 from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
 from trainers.rollouts.rollout_part import RolloutPart
@@ -34,7 +35,7 @@ from trainers.rollouts.slot_envs import Envs, Fork, Start
 from trainers.rollouts.trajectory import Trajectory
 from trainers.rollouts.turn_seeds import turn_seed
 
-__all__ = ["Player", "Rollout", "RolloutCancelled"]
+__all__ = ["Player", "Recovery", "Rollout", "RolloutCancelled"]
 
 _POLL_SECONDS = 0.01
 """Maximum wait for a remote engine while environments may answer."""
@@ -67,6 +68,16 @@ class _Fork:
         return None if failed else self.episode
 
 
+class Recovery(Protocol):
+    """Brings an engine that failed back, with its weights."""
+
+    def recover(self, error: EngineFailure) -> None:
+        """Bring it back; raises an error if it cannot."""
+
+    def note_turn(self) -> None:
+        """Note that the engine has generated a turn."""
+
+
 class Player(Protocol):
     """The part of a ``RolloutRunner`` that a rollout uses."""
 
@@ -89,6 +100,11 @@ class Player(Protocol):
 
     def prompt_of(self, family: str) -> Prompt:
         """Return the prompt of a family's episodes."""
+        ...
+
+    @property
+    def recovery(self) -> Recovery | None:
+        """What helps an engine that failed; None: its failure ends the rollout."""
         ...
 
 
@@ -123,6 +139,7 @@ class Rollout:
         self._live: dict[int, LiveEpisode] = {}
         self._playing: dict[int, Trajectory] = {}
         self._forking: dict[int, list[LiveEpisode]] = {}
+        self._asked: dict[int, Request] = {}  # Turns that are being generated, by slot.
         self._generated: list[tuple[int, Completion]] = []
         self._unanswered = 0
         self._asked_at = 0.0
@@ -180,10 +197,17 @@ class Rollout:
         if not self._engine.running:
             return
         start = time.perf_counter()
-        completions = self._engine.advance(_POLL_SECONDS if self._unanswered else None)
+        try:
+            completions = self._engine.advance(_POLL_SECONDS if self._unanswered else None)
+        except EngineFailure as error:
+            self._lose(error)
+            return
         self._stats.engine_seconds += time.perf_counter() - start
         if completions:
+            if self._runner.recovery is not None:
+                self._runner.recovery.note_turn()
             for slot, out in completions:
+                del self._asked[slot]
                 # Noted now: the engine may have other weights when the environment answers.
                 self._live[slot].version = self._version(self._live[slot])
                 self._generated.append((slot, out))
@@ -260,8 +284,30 @@ class Rollout:
     def _submit(self, requests: Sequence[Request]) -> None:
         """Let the engine generate turns."""
         start = time.perf_counter()
-        self._engine.submit(requests, self._sampling)
+        self._asked.update((request.key, request) for request in requests)
+        try:
+            self._engine.submit(requests, self._sampling)
+        except EngineFailure as error:
+            self._lose(error)
         self._stats.engine_seconds += time.perf_counter() - start
+
+    def _lose(self, error: EngineFailure) -> None:
+        """Ask for the turns again that were being generated when the engine failed.
+
+        Raises:
+            EngineFailure: Nothing brings it back.
+        """
+        if self._runner.recovery is None:
+            raise error
+        self._engine.abort()
+        requests, self._asked = [*self._asked.values()], {}
+        self._recover(error, requests)
+
+    def _recover(self, error: EngineFailure, requests: Sequence[Request]) -> None:
+        """Bring the engine back, and submit requests to it: the same samples, by their seeds."""
+        assert self._runner.recovery is not None
+        self._runner.recovery.recover(error)
+        self._submit(requests)
 
     def _branch_off(self, slot: int, snapshot: Fork) -> None:
         """Queue the forks of a slot, ahead of episodes that have not started."""

@@ -17,7 +17,7 @@ from trainers.rollouts.engines.base import (
     Sampling,
     require_idle,
 )
-from trainers.rollouts.rollout import Rollout
+from trainers.rollouts.rollout import Recovery, Rollout
 from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.rollout_stats import RolloutStats
 from trainers.rollouts.slot_envs import Envs
@@ -36,6 +36,7 @@ class RolloutRunner:
         engine: What generates.
         budget: Limits on tokens.
         stats: Its time by part since it was made.
+        recovery: What brings an engine back that failed; None: the failure ends a rollout.
         on_tokens: Called with the number of tokens of each batch of sampled turns.
     """
 
@@ -72,6 +73,7 @@ class RolloutRunner:
         self.engine = engine
         self.budget = budget or TokenBudget()
         self.stats = RolloutStats()
+        self.recovery: Recovery | None = None
         self.on_tokens: Callable[[int], None] = lambda tokens: None
         self.prompt = Prompt(BARE) if prompt is None else prompt
         self.end_after_invalid = end_after_invalid

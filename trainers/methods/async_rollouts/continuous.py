@@ -15,6 +15,7 @@ from typing import Any
 
 from trainers.rollouts.engines.base import Request, Sampling, require_idle
 from trainers.rollouts.engines.engine_weights import Weights
+from trainers.rollouts.engines.failure import EngineFailure
 from trainers.rollouts.live_episode import LiveEpisode
 from trainers.rollouts.rollout import Rollout
 from trainers.rollouts.rollout_runner import RolloutRunner
@@ -81,6 +82,7 @@ class ContinuousRollout(Rollout):
         self._problem: BaseException | None = None
         self._new: list[PlannedGroup] = []
         self._complete: list[PlannedGroup] = []
+        self._failure: EngineFailure | None = None
         self._weights: tuple[Weights, int] | None = None
         self._pausing = self._paused = self._closing = self._idle = False
         # Only the thread that plays uses these: the group of each episode, and waiting requests.
@@ -98,14 +100,20 @@ class ContinuousRollout(Rollout):
         """Generate with other weights as soon as the turns under way are sampled."""
 
         def replace() -> None:
-            self._weights = weights, version
+            self._weights, self._failure = (weights, version), None
 
         self._change(replace)
 
-    def take(self, count: int) -> list[PlannedGroup]:
+    @property
+    def failure(self) -> EngineFailure | None:
+        """Why the engine waits for weights, if it failed."""
+        return self._failure
+
+    def take(self, count: int) -> list[PlannedGroup] | None:
         """Wait for ``count`` complete groups, and return those of them that started first.
 
-        A slow group that is complete comes before all that overtook it.
+        A slow group that is complete comes before all that overtook it. None: the engine failed,
+        and needs its weights again.
 
         Raises:
             Exception: The error that occurred while the episodes were played.
@@ -114,6 +122,8 @@ class ContinuousRollout(Rollout):
         with self._changed:
             if self._problem is not None:
                 raise self._problem
+            if len(self._complete) < count:
+                return None
             self._complete.sort(key=lambda group: group.place)
             taken, self._complete = self._complete[:count], self._complete[count:]
         return taken
@@ -125,10 +135,14 @@ class ContinuousRollout(Rollout):
             self._pausing = True
 
         self._change(ask)
-        self._wait(lambda: self._paused)
+        self._wait(lambda: self._paused, despite_failure=True)
 
-    def finish_episodes(self) -> None:
-        """Begin no further episode, and wait until none is under way."""
+    def finish_episodes(self) -> bool:
+        """Begin no further episode, and wait until none is under way.
+
+        Returns:
+            False if the engine failed, so that they cannot end before it has weights again.
+        """
 
         def ask() -> None:
             # A pause may hold episodes in the middle.
@@ -136,6 +150,7 @@ class ContinuousRollout(Rollout):
 
         self._change(ask)
         self._wait(lambda: self._idle)
+        return self._failure is None
 
     def go_on(self) -> None:
         """End a pause, and begin episodes again."""
@@ -159,10 +174,15 @@ class ContinuousRollout(Rollout):
             change()
             self._changed.notify_all()
 
-    def _wait(self, ready: Callable[[], bool]) -> None:
-        """Wait for the thread that plays; it may have failed or be over."""
+    def _wait(self, ready: Callable[[], bool], despite_failure: bool = False) -> None:
+        """Wait for the thread that plays; it, or its engine, may have failed."""
+
+        def ends() -> bool:
+            failed = self._failure is not None and not despite_failure
+            return ready() or failed or self._problem is not None or self._over
+
         with self._changed:
-            self._changed.wait_for(lambda: ready() or self._problem is not None or self._over)
+            self._changed.wait_for(ends)
 
     # -- the thread that plays ---------------------------------------------------------------------
 
@@ -206,8 +226,13 @@ class ContinuousRollout(Rollout):
                 return
         while (loaded := self._next_weights()) is not None:
             weights, version = loaded
-            self._engine.sync(weights, version)
+            try:
+                self._engine.sync(weights, version)
+            except EngineFailure as error:
+                return self._lose(error)
             weights.clear()  # The engine has them: no need for two copies.
+        if self._failure is not None:
+            return None
         held, self._held, self._holding = self._held, [], False
         if held and not self._over:
             super()._submit(held)
@@ -222,6 +247,15 @@ class ContinuousRollout(Rollout):
                 self._paused = False
             loaded, self._weights = self._weights, None
         return loaded
+
+    def _recover(self, error: EngineFailure, requests: Sequence[Request]) -> None:
+        """Let turns wait for the weights that the other thread sends again."""
+
+        def ask() -> None:
+            self._failure = error
+
+        self._holding, self._held = True, [*requests, *self._held]
+        self._change(ask)
 
     @property
     def _waiting(self) -> bool:

@@ -80,6 +80,7 @@ class FullyAsync(StepPart):
         """
         check_own_weights(runner.engine, self._context.policy, self.staleness)
         self._runner, self._weights = runner, weights
+        runner.recovery = weights
 
     # -- for a training step -----------------------------------------------------------------------
 
@@ -102,7 +103,8 @@ class FullyAsync(StepPart):
         rollout = self._hand_over()
         rollout.add(self._pending[known:])
         start = time.perf_counter()
-        taken = rollout.take(self._update)
+        while (taken := rollout.take(self._update)) is None:
+            self._send_again(rollout)
         self.waited = time.perf_counter() - start
         # Episodes played meanwhile cost the step only the wait.
         self._context.times.move("rest", "generation", self.waited)
@@ -132,6 +134,8 @@ class FullyAsync(StepPart):
                 target=rollout.play, name="agentgym-rollouts", daemon=True
             )
             self._thread.start()
+        elif self._rollout.failure is not None:
+            self._send_again(self._rollout)
         # An engine that reads the policy itself has to read it before it is trained on.
         elif getattr(self._runner.engine, "reads_policy", False) or self._weights.due:
             self._weights.send()
@@ -139,6 +143,23 @@ class FullyAsync(StepPart):
             self._rollout.load(copies, self._weights.version())
         self._rollout.go_on()
         return self._rollout
+
+    def _send_again(self, rollout: ContinuousRollout) -> None:
+        """Send the current weights to an engine that failed.
+
+        Raises:
+            EngineFailure: It failed too often.
+        """
+        error = rollout.failure
+        if error is None:
+            return
+        self._weights.count_failure(error)
+        copies = self._weights.copy()
+        assert copies is not None, "after a failure nothing counts as sent"
+        rollout.load(copies, self._weights.version())
+        if getattr(self._runner.engine, "reads_policy", False):
+            rollout.pause()  # Until it has read the policy.
+            rollout.go_on()
 
     def _episodes(self, step: int, taken: Sequence[PlannedGroup]) -> list[Trajectory]:
         """Number the episodes of an update, and leave out turns that are too old."""
@@ -173,11 +194,15 @@ class FullyAsync(StepPart):
         """Wait until the turns under way are sampled; no other begins before :meth:`go_on`."""
         if self._rollout is not None:
             self._rollout.pause()
+            if self._rollout.failure is not None:
+                self._send_again(self._rollout)
+                self._rollout.go_on()
+                self._rollout.pause()
 
     def wait_for_envs(self) -> None:
         """Wait until the episodes under way have ended; no other begins before :meth:`go_on`."""
-        if self._rollout is not None:
-            self._rollout.finish_episodes()
+        while self._rollout is not None and not self._rollout.finish_episodes():
+            self._send_again(self._rollout)
 
     def go_on(self) -> None:
         """Play on."""

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
 
+from trainers import processes
 from trainers.rollouts.engines.base import GenerationEngine
+from trainers.rollouts.engines.failure import GO_ON, EngineFailure
 from trainers.rollouts.engines.policy_weights import policy_weights
 
-__all__ = ["EnginePart", "EngineWeights", "Weights"]
+__all__ = ["MOST_FAILURES", "EnginePart", "EngineWeights", "Weights"]
+
+logger = logging.getLogger(__name__)
+
+MOST_FAILURES = 5
+"""Failures of an engine without a single turn in between after which a run ends."""
 
 Weights = list[tuple[str, Tensor]]
 """Names and copies of weights."""
@@ -50,6 +58,7 @@ class EngineWeights:
     - For an engine that is busy, by :meth:`copy`: as copies, which it loads later.
     - Again after the engine released them to make room for training (:meth:`rest`), or when its
       weights are unknown (:meth:`forget`).
+    - Again after the engine failed (:meth:`recover`), as long as it generates in between.
 
     All processes must send sharded weights at the same time.
 
@@ -75,11 +84,59 @@ class EngineWeights:
         self.version = version
         self._engine, self._policy, self._parts = engine, policy, parts
         self._sent_version: int | None = None
+        self._failures = 0
 
     def send(self) -> None:
-        """Send the current weights to the engine, unless it has them; nothing may be playing."""
+        """Send the current weights to the engine, unless it has them; nothing may be playing.
+
+        Raises:
+            EngineFailure: The engine failed too often, see :meth:`count_failure`.
+        """
         for part in self._parts:
             part.wait_for_engine()
+        try:
+            self._send()
+        except EngineFailure as error:
+            self.recover(error)
+
+    def recover(self, error: EngineFailure) -> None:
+        """Send all weights again to an engine that failed.
+
+        Raises:
+            EngineFailure: It failed too often.
+        """
+        while True:
+            self.count_failure(error)
+            try:
+                return self._send()
+            except EngineFailure as next_error:
+                error = next_error
+
+    def count_failure(self, error: EngineFailure) -> None:
+        """Note that the engine failed, so that its weights are unknown.
+
+        Raises:
+            EngineFailure: It failed ``MOST_FAILURES`` times without a turn in between, or several
+                processes would have to send weights together.
+        """
+        if processes.world() > 1:
+            raise error
+        self._failures += 1
+        if self._failures >= MOST_FAILURES:
+            raise EngineFailure(
+                "expected an engine that generates once its weights were sent again, but it failed "
+                f"{self._failures} times without a turn in between, the last time so: {error}"
+                + ("" if GO_ON in str(error) else f"; {GO_ON}")
+            ) from error
+        logger.warning("the engine failed, and its weights are sent again: %s", error)
+        self.forget()
+
+    def note_turn(self) -> None:
+        """Note that the engine has generated a turn."""
+        self._failures = 0
+
+    def _send(self) -> None:
+        """Send the current weights to the engine, unless it has them."""
         version = self.version()
         if self._sent_version != version:
             # An engine that shares the model leaves the generator unused; nothing was merged then.
