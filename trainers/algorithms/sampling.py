@@ -174,6 +174,7 @@ class ValueSampler:
             weight[:] = 1.0
         edges = weight.cumsum() / weight.sum()
         while True:
+            # From the right, so that a draw on the edge of a task without value goes past it.
             yield int(np.searchsorted(edges, rng.random(), side="right"))
 
 

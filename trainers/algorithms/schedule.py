@@ -113,7 +113,7 @@ class Gated:
                 f"expected a success rate in [0, 1], got {success}; pass the mean"
             )
         if self._starts and step < self._starts[-1]:
-            return
+            return  # It was played at the horizon of the stage before.
         self._recent.append(success)
         while len(self._recent) > self.window:
             self._recent.popleft()

@@ -65,10 +65,12 @@ def preset_layer(config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv
     usual = {"num_iterations": 1, "sampler": "uniform"}
     choices = {name: getattr(preset, name) for name in usual}
     rl = {name: None if value == usual[name] else value for name, value in choices.items()}
+    # A hook that prices invalid turns stands in for the penalty: both would charge a turn twice.
     penalty = None if any(env.prices_invalid_by_hook for env in envs) else preset.invalid_penalty
     return Layer(
         PRESET,
         {
+            # The stages decide only where they last longer than the families' usual runs.
             "steps": steps if steps > max(env.defaults.steps for env in envs) else None,
             "rl": {
                 **rl,

@@ -129,6 +129,7 @@ class PolicyTrainer(BatchTrainer):
         compared = any(part.compares_old for part in self.parts)
         recomputed = self._inexact or self.updates > 1 or compared
         recomputed = recomputed and not self._corrects_late
+        # Then pi_old is mu by definition, and its log-probabilities are there.
         if recomputed and self.preset.loss.behave == "ratio":
             batch["old_per_token_logps"] = batch["sampling_per_token_logps"]
             recomputed = False

@@ -243,6 +243,7 @@ class MultiTurnTrainer(PolicyTrainer):
         # 1, 2: tasks and episodes. Credit compares those of all processes.
         self.trajectories = self.play_groups(step, count, rank, world)
         gathered = self._gather(self.trajectories, f"the end of the episodes of step {step}")
+        # Places that no fork used stay among the gathered, whose shares are equally long.
         episodes = everyone = [episode for episode in gathered if not episode.unplayed]
         check_sampled(everyone)
         share = range(rank * count, (rank + 1) * count)

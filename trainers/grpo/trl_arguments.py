@@ -139,12 +139,12 @@ def _batching(episodes: int, group_size: int, minibatches: int, cpu: bool) -> di
         raise ConfigurationError(
             f"expected minibatches to divide the {rows} episodes of a process, got {minibatches}"
         )
+    # Episodes of a task may be one, which TRL refuses; it only has to divide the rows.
     smallest_divisor = next((k for k in range(2, rows) if rows % k == 0), rows)
     return {
         "per_device_train_batch_size": rows // minibatches,
         "gradient_accumulation_steps": 1,
         "steps_per_generation": minibatches,
-        # TRL refuses 1, and numbers that do not divide its batch; nothing else reads it.
         "num_generations": group_size if group_size > 1 else smallest_divisor,
     }
 

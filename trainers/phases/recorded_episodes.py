@@ -108,6 +108,7 @@ def _demonstration(episode: Episode, language: Language, resolved: ResolvedEnv) 
 
 def _action_text(turn: Turn, language: Language, alike: bool) -> str:
     """Return the action text to imitate in a turn, in the grammar of the run."""
+    # What was refused has no meaning that another grammar could write: its words are all there is.
     if alike or not turn.action_valid:
         return turn.action if turn.raw_text is None else _without_end(turn.raw_text, turn.action)
     return language.write(turn.executed)

@@ -205,6 +205,7 @@ class _Run:
 
     def _learn(self, comparison: PolicyComparison) -> None:
         """Imitate the expert, then learn from reward; compare the policy after each."""
+        # Imported late: they load torch and TRL, and a wrong flag should be reported before that.
         from trainers.phases.baselines import train_baselines
         from trainers.phases.reinforcement import Reinforcement
         from trainers.phases.warm_start import warm_start
@@ -239,6 +240,7 @@ class _Run:
 
         only_greedy = self._run.config.eval.greedy
         for name, greedy in ((arm, only_greedy), (f"{arm}{GREEDY}", True)):
+            # A resumed run may have evaluated it before it stopped.
             if name in comparison or (name != arm and (only_greedy or not greedy_too)):
                 continue
             n_episodes = len(processes.share(len(comparison.tasks)))
@@ -270,6 +272,7 @@ class _Run:
         parts: Mapping[str, Results] = families or {"": results}
         places = [env.name for env in run.envs]
         baselines, left_out = baseline_ends(run, self._folder)
+        # In the order in which the report shows them.
         remarks = (
             pooled_remark(comparison.sizes()),
             *(

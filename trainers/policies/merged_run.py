@@ -119,6 +119,7 @@ def _checked(settings: MergeSettings) -> Merge:
 def _base(runs: Sequence[Path]) -> str:
     """Return the common base of the runs: one warm start, or one pretrained model."""
     folders = [environments_of(run).path.parent for run in runs]
+    # Runs of the same settings make their own warm starts, which are equal to the last bit.
     starts = [folder / "checkpoints" / FINISHED for folder in folders]
     if all(start.is_dir() for start in starts) and len({*map(weights_sha256, starts)}) == 1:
         return str(starts[0])
@@ -152,6 +153,7 @@ def _load_whole(folder: str | Path) -> PreTrainedModel:
     with loading(folder):
         if not has_adapters(Path(folder)):
             return AutoModelForCausalLM.from_pretrained(str(folder), dtype="auto")
+        # In single precision: merging into rounded weights would round the change away.
         under = _load_whole(base_of(Path(folder))).float()
         adapted: Any = PeftModel.from_pretrained(under, str(folder))
         merged: PreTrainedModel = adapted.merge_and_unload(safe_merge=True)

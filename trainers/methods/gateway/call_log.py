@@ -116,7 +116,7 @@ class CallLog:
             room = self._budget.room(spent, len(prompt))
             if room < self._budget.floor:
                 raise NoRoom
-            self._spent = spent
+            self._spent = spent  # Only now: what is refused costs the episode nothing.
             main = not self.calls
             if covered_call is not None:
                 main, covered_call.continued = (
@@ -149,6 +149,8 @@ class CallLog:
         with self._lock:
             call.out, call.version, call.answered_at = out, version, answered_at
             self._spent += len(out.ids)
+            # The hash of this conversation with its answer, by which a request that goes on with
+            # them finds this call.
             end = call.digest.copy()
             end.update(_line(message))
             self._ends[end.digest()] = call
