@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trainers.rollouts.engines.vllm_client import VLLMServer
+from trainers.rollouts.engines.server_client import EngineServer
 
 __all__ = ["vllm_server"]
 
@@ -44,7 +44,7 @@ def vllm_server(command: str, log: Path) -> Iterator[str]:
         )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
-        VLLMServer(url, START_SECONDS, command).get("/v1/models")
+        EngineServer(url, START_SECONDS, command).get("/v1/models")
         yield url
     finally:
         os.killpg(process.pid, signal.SIGTERM)

@@ -360,8 +360,9 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
         "memory tensor_parallel max_length max_sequences sleep lora dtype eager seeded patience",
         "vllm.",
     ),
-    "vllm.url": ADDRESS,
-    "vllm.folder": PATH,
+    **_plain_entries("tensor_parallel max_length max_sequences dtype seeded patience", "sglang."),
+    **dict.fromkeys(("vllm.url", "sglang.url"), ADDRESS),
+    **dict.fromkeys(("vllm.folder", "sglang.folder"), PATH),
     **_plain_entries(
         "on_alarm ignore usual_steps patience entropy entropy_rise clip_fraction kl kl_behaviour"
         " logp_gap zero_variance trained_fraction repeat invalid reward_spread grad_norm rollbacks"

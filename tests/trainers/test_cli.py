@@ -68,7 +68,18 @@ def test_every_flag_on_a_page_is_a_flag(page: str, capsys: pytest.CaptureFixture
     }
     assert len(page_flags) > 20 or page != "trainers/README.md"
     # Groups of flags, those of help, switches that a command takes apart, flags of other programs.
-    foreign = {"sft", "rl", "eval", "tiny", "lora", "vllm", "help", "help-all", "max-loras"}
+    foreign = {
+        "sft",
+        "rl",
+        "eval",
+        "tiny",
+        "lora",
+        "vllm",
+        "help",
+        "help-all",
+        "max-loras",
+        "enable-deterministic-inference",
+    }
     foreign |= {"no-scale", "no-held-out", "no-token", "env.taskset.env"}
     assert page_flags - flags <= foreign
 
@@ -92,7 +103,10 @@ def test_every_flag_on_a_page_is_a_flag(page: str, capsys: pytest.CaptureFixture
         ({"model": "/no/such/model"}, "got '/no/such/model': there is no such file or folder"),
         ({"model": "./runs/no-model"}, "there is no such file or folder"),
         ({"model": "nobody/nothing"}, "expected --model to be 'tiny', 'smollm2', a folder"),
-        ({"engine": "magic"}, "expected --engine to be 'hf', 'hf-copy', 'vllm' or 'vllm-server'"),
+        (
+            {"engine": "magic"},
+            "expected --engine to be 'hf', 'hf-copy', 'vllm', 'vllm-server' or 'sglang-server'",
+        ),
         ({"seed": -1}, "expected --seed to be at least 0, got -1"),
         ({"rl__minibatches": 3}, "expected --rl.minibatches to divide"),
     ],

@@ -24,11 +24,30 @@ def test_a_dry_run_shows_the_command_that_starts_the_server(tmp_path, capsys):
     assert not (tmp_path / "run").exists()
 
 
+def test_a_dry_run_shows_the_command_of_sglang(tmp_path, capsys):
+    flags = ["--engine=sglang-server", "--sglang.url=http://h:1", "--sglang.no-seeded", "--dry-run"]
+    assert main(toy_runs.arguments(tmp_path / "run", *flags, sglang__max_length=200)) == 0
+    (line,) = [x for x in capsys.readouterr().out.splitlines() if x.startswith("server: ")]
+    assert line.startswith("server: SGLANG_USE_CPU_ENGINE=1 python -m sglang.launch_server ")
+    assert f"--model-path {tmp_path}/run/sglang/model " in line
+    assert "--context-length 200 --max-running-requests 16 " in line
+
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
         (["--engine=vllm-server"], "expected --vllm.url, the address of a vLLM server"),
         (["--vllm.url=http://node:8000"], "expected --vllm.url only with --engine vllm-server"),
+        (["--engine=sglang-server"], "expected --sglang.url, the address of an SGLang server"),
+        (["--sglang.url=http://h:1"], "expected --sglang.url only with --engine sglang-server"),
+        (
+            ["--engine=sglang-server", "--sglang.url=http://h:1", "--top-p=.9"],
+            "expected --top-p 1 with --engine sglang-server, got 0.9",
+        ),
+        (
+            ["--engine=sglang-server", "--sglang.url=http://h:1", "--dry-run"],
+            "expected --sglang.no-seeded without a GPU",
+        ),
         (["--vllm.sleep"], "expected --vllm.sleep only with --engine vllm"),
         (["--vllm.memory=1.5"], "expected --vllm.memory to be less than 1, got 1.5"),
         (["--vllm.tensor-parallel=0"], "expected --vllm.tensor-parallel to be at least 1, got 0"),

@@ -37,7 +37,8 @@ FREE = (
     "sft.save_minutes", "rl.save_minutes",
     "rollout.rank_timeout", "export", "push_to_hub", "hub_private", "memory.checkpointing",
     "memory.micro_tokens", "memory.logits_mib", "vllm.memory", "vllm.max_sequences", "vllm.sleep",
-    "vllm.eager", "vllm.url", "vllm.folder", "vllm.patience",
+    "vllm.eager", "vllm.url", "vllm.folder", "vllm.patience", "sglang.max_sequences", "sglang.url",
+    "sglang.folder", "sglang.patience",
 )  # fmt: skip
 """Settings that may differ between a run and its continuation, since no result depends on them."""
 FREE_SECTIONS = ("health",)

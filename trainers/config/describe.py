@@ -115,6 +115,7 @@ def _without_use(run: ResolvedRun) -> frozenset[str]:
         "tiny": not tiny,
         "lora": tiny,
         "vllm": not vllm,
+        "sglang": config.engine != "sglang-server",
         "sft": not run.imitates,
         "rollout.rank_timeout": processes.world() == 1,
         "push_to_hub": config.push_to_hub is None,

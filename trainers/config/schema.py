@@ -49,6 +49,7 @@ from trainers.config.sections import (
     RlConfig,
     RolloutConfig,
     SftConfig,
+    SglangConfig,
     TinyConfig,
     VllmConfig,
 )
@@ -90,7 +91,8 @@ class CoreConfig:
     model: str = TINY
     """``tiny``, or a pretrained chat model: ``smollm2``, or a hub id, folder or GGUF file."""
     engine: Open[EngineName] = OPEN
-    """Generation engine: transformers (hf, hf-copy), vLLM (vllm, vllm-server), or ``MODULE:CLASS``.
+    """Generation engine: transformers (hf, hf-copy), vLLM (vllm, vllm-server), SGLang
+    (sglang-server), or ``MODULE:CLASS``.
     hf generates with the trained weights, hf-copy (and hf with sharded weights) with a copy; vllm
     runs in this process, vllm-server on servers. None: vllm for a pretrained model if it is
     installed and there is a GPU, else hf."""
@@ -223,6 +225,8 @@ class CoreConfig:
     """The tiny model."""
     vllm: VllmConfig = field(default_factory=VllmConfig)
     """vLLM."""
+    sglang: SglangConfig = field(default_factory=SglangConfig)
+    """SGLang."""
     health: HealthConfig = field(default_factory=HealthConfig)
     """Alarms."""
     memory: MemoryConfig = field(default_factory=MemoryConfig)

@@ -29,7 +29,7 @@ from trainers.config.field_types import (
 
 Backend = Literal["sync", "thread", "process", "ray"]
 """Where environments run."""
-EngineName = Literal["hf", "hf-copy", "vllm", "vllm-server"] | Own
+EngineName = Literal["hf", "hf-copy", "vllm", "vllm-server", "sglang-server"] | Own
 """Generation engines."""
 SamplerName = Literal["uniform", "interleaved", "value", "informative"] | Own
 """Task samplers."""
@@ -436,7 +436,37 @@ class MemoryConfig:
 
 @strict
 @dataclass(frozen=True)
-class VllmConfig:
+class ServedConfig:
+    """What the settings of vLLM and SGLang share."""
+
+    tensor_parallel: Count = 1
+    """GPUs that share the model."""
+    max_length: Count | None = None
+    """Maximum tokens of prompt and completion; None: as the token limits require."""
+    max_sequences: Count | None = None
+    """Maximum sequences decoded together; None: the number of concurrent episodes."""
+    dtype: Literal["float32", "bfloat16", "float16"] | None = None
+    """Precision of weights and cache; None: that of the training's forward pass."""
+    seeded: bool = True
+    """Give every completion its own seed, so that a run can be repeated. Without seeds vLLM uses
+    its fused sampler on a GPU, and SGLang its usual kernels, which is faster but cannot be
+    repeated. SGLang has seeds on GPUs only."""
+    url: str | None = None
+    """Addresses of the servers, ``http://host:8000[,http://...]``; ``--dry-run`` shows how to start
+    one."""
+    folder: Path | None = None
+    """Folder that trainer and servers see under one path, through which weights travel.
+
+    None: by NCCL to vLLM where there are GPUs, else through the folder of the run; in requests to
+    SGLang. Adapters need a folder: where servers of vLLM do not see that of the run they are merged
+    and sent by NCCL."""
+    patience: NotNegative = 60.0
+    """Seconds for which a server may be unreachable before the run ends."""
+
+
+@strict
+@dataclass(frozen=True)
+class VllmConfig(ServedConfig):
     """vLLM in this process, or servers of it (``--engine vllm`` and ``vllm-server``)."""
 
     memory: Share | None = None
@@ -444,33 +474,19 @@ class VllmConfig:
 
     None: what the estimate of the training leaves of the GPU, as a run says at its start. Without a
     GPU the cache takes 1 GiB."""
-    tensor_parallel: Count = 1
-    """GPUs that share the model."""
-    max_length: Count | None = None
-    """Maximum tokens of prompt and completion; None: as the token limits require."""
-    max_sequences: Count | None = None
-    """Maximum sequences decoded together; None: the number of concurrent episodes."""
     sleep: bool = False
     """Free vLLM's memory while the policy trains; only on a GPU."""
     lora: Literal["auto", "merge", "adapter"] = "auto"
     """Whether adapters are merged into all weights at every sync, or served beside the base.
 
     auto: as adapters on a GPU where vLLM can serve them exactly, else merged."""
-    dtype: Literal["float32", "bfloat16", "float16"] | None = None
-    """Precision of weights and cache; None: that of the training's forward pass."""
     eager: bool | None = None
     """No CUDA graphs and compilation, which saves memory and start-up time but costs speed.
 
     None: only without a GPU."""
-    seeded: bool = True
-    """Give every completion its own seed, so that a run can be repeated. Without seeds a GPU uses
-    vLLM's fused sampler, which is faster but cannot be repeated."""
-    url: str | None = None
-    """Addresses of the servers, ``http://host:8000[,http://...]``; ``--dry-run`` shows how to start
-    one."""
-    folder: Path | None = None
-    """Folder that trainer and servers see under one path, through which weights travel. None: NCCL
-    where there are GPUs, else the folder of the run. Adapters need one: where servers do not see
-    that of the run they are merged and sent by NCCL."""
-    patience: NotNegative = 60.0
-    """Seconds for which a server may be unreachable before the run ends."""
+
+
+@strict
+@dataclass(frozen=True)
+class SglangConfig(ServedConfig):
+    """Servers of SGLang (``--engine sglang-server``); adapters are merged."""

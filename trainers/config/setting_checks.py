@@ -46,19 +46,27 @@ def check_template(config: TrainConfig) -> None:
 
 
 def check_engine(config: TrainConfig) -> None:
-    """Check that the settings of vLLM fit the engine."""
-    engine, settings = config.engine, config.vllm
-    server = engine == "vllm-server"
-    if server and not settings.url:
+    """Check that the settings of vLLM and SGLang fit the engine."""
+    engine = config.engine
+    for section, server in (("vllm", "a vLLM server"), ("sglang", "an SGLang server")):
+        url = getattr(config, section).url
+        if engine == f"{section}-server" and not url:
+            raise ConfigurationError(
+                f"expected --{section}.url, the address of {server} such as "
+                f"http://127.0.0.1:8000, for --engine {engine}, got none; --dry-run with any "
+                "address shows how to start one"
+            )
+        if url and engine != f"{section}-server":
+            raise ConfigurationError(
+                f"expected --{section}.url only with --engine {section}-server, got it with "
+                f"{engine}"
+            )
+    if engine == "sglang-server" and config.top_p < 1:
         raise ConfigurationError(
-            "expected --vllm.url, the address of a vLLM server such as http://127.0.0.1:8000, for "
-            "--engine vllm-server, got none; --dry-run with any address shows how to start one"
+            f"expected --top-p 1 with --engine sglang-server, got {config.top_p}: SGLang reports "
+            "log-probabilities before the nucleus; choose --engine vllm-server"
         )
-    if settings.url and not server:
-        raise ConfigurationError(
-            f"expected --vllm.url only with --engine vllm-server, got it with {engine}"
-        )
-    if settings.sleep and engine != "vllm":
+    if config.vllm.sleep and engine != "vllm":
         raise ConfigurationError(
             "expected --vllm.sleep only with --engine vllm, which shares the GPU with the "
             f"training, got it with {engine}"

@@ -237,7 +237,7 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     training = replace(training, methods=tuple(parts))
     if engine == "vllm":
         return _beside_vllm(run, shape, training, device, context, episodes)
-    if engine == "vllm-server":
+    if engine in ("vllm-server", "sglang-server"):
         return MemoryPlan(estimate(shape, training), device, episodes)
     alone, room = estimate(shape, training), None
     context = min(context, int(SPARE_ROOM * training.row_tokens))

@@ -27,7 +27,7 @@ def show_settings(config: TrainConfig, typed: Collection[str]) -> None:
     plan = plan_memory(run)
     console.print(describe(config, run, typed), memory_table(run, plan), sep="\n")
     console.print(f"threads: {run_threads(run)}", highlight=False)
-    if run.config.engine == "vllm-server":
+    if run.config.engine.endswith("-server"):
         from trainers.phases.rollout_setup import server_command
 
         console.print("server:", server_command(run), soft_wrap=True, highlight=False)

@@ -152,12 +152,14 @@ def _spec(env: ResolvedEnv, training: bool) -> Spec:
 
 
 def server_command(run: ResolvedRun) -> str:
-    """Return the command that starts a vLLM server for a run; no weights are loaded for it."""
+    """Return the command that starts a server for a run; no weights are loaded for it."""
     import torch
 
+    from trainers.rollouts.engines.sglang_command import SGLangNeeds
     from trainers.rollouts.engines.vllm_command import ServerNeeds
 
     config = run.config
+    needs_of_run = SGLangNeeds if config.engine == "sglang-server" else ServerNeeds
     tiny = SimpleNamespace(max_position_embeddings=config.tiny.context)
     model = tiny if config.model == TINY else read_model_config(config.model)
     context = token_budget(run, model).context
@@ -165,9 +167,9 @@ def server_command(run: ResolvedRun) -> str:
     settings = _engine_settings(run, 0, context, in_flight(config), pool=pool)
     # A policy from scratch is written here when the run first contacts the server.
     options = {**settings.options}
-    options["model"] = options["model"] or str((config.out / "vllm" / "model").resolve())
+    options["model"] = options["model"] or str((options["run_folder"] / "model").resolve())
     frozen = adapters(run) is not None
-    needs = ServerNeeds.of_run(
+    needs = needs_of_run.of_run(
         dataclasses.replace(settings, options=options),
         dtype=str(weights_dtype(config.memory.precision, frozen=frozen)).removeprefix("torch."),
         rank=config.lora.r if frozen else 0,
@@ -204,9 +206,10 @@ def _engine_settings(
 ) -> EngineSettings:
     """Return the settings of a run's engine, with vLLM's share of the GPU."""
     config = run.config
-    options = dataclasses.asdict(config.vllm) | {
+    section = "sglang" if config.engine == "sglang-server" else "vllm"
+    options = dataclasses.asdict(getattr(config, section)) | {
         "model": "" if config.model == TINY else config.model,
-        "run_folder": config.out / "vllm",
+        "run_folder": config.out / section,
         "memory": share or config.vllm.memory,
     }
     bf16 = config.memory.precision == "bf16"

@@ -141,7 +141,7 @@ def test_a_setting_that_does_not_exist_is_named():
         from_mapping({})
     with pytest.raises(
         ConfigurationError,
-        match=r"expected --engine to be 'hf', .*'vllm-server' or MODULE.*, got magic",
+        match=r"expected --engine to be 'hf', .*'sglang-server' or MODULE.*, got magic",
     ):
         from_mapping({"env": "webshop", "engine": "magic"})
 

@@ -16,8 +16,8 @@ import pytest
 
 from agentgym.errors import NotSupported
 from tests.trainers import tiny_policy, toy_runs
+from tests.trainers.server_contract import free_port
 from tests.trainers.vllm.policy import CONTEXT, add_lora, disturb, make_model, prompts
-from tests.trainers.vllm.test_server import free_port
 from trainers.cli import main
 from trainers.rollouts.engines.base import Completion, PoolEngine, Request, Sampling
 from trainers.rollouts.engines.parity import FP32_TOLERANCE, completion_logprobs
@@ -94,7 +94,7 @@ def test_merged_weights_leave_no_place_for_a_stale_policy() -> None:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[tuple[Any, Any]]:
     """A server for two adapters, and what it was asked to be."""
-    from trainers.rollouts.engines.vllm_client import VLLMServer
+    from trainers.rollouts.engines.server_client import EngineServer
     from trainers.rollouts.engines.vllm_command import ServerNeeds
 
     make_model().save_pretrained(tmp_path / "model")
@@ -113,7 +113,7 @@ def server(tmp_path: Path) -> Iterator[tuple[Any, Any]]:
             env={**os.environ, **extra}, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     try:
-        VLLMServer(url, 400.0, "").get("/v1/models")
+        EngineServer(url, 400.0, "").get("/v1/models")
         yield url, needs
     finally:
         os.killpg(process.pid, signal.SIGKILL)

@@ -73,7 +73,7 @@ def check_pool(preset: Preset, config: TrainConfig, without_expert: Sequence[str
             f"{preset.pool.stale_share:g} (launch with ddp)"
         )
     merged = config.model == "tiny" or not config.lora.r or config.vllm.lora == "merge"
-    if merged and config.engine in ("vllm", "vllm-server"):
+    if config.engine == "sglang-server" or (merged and config.engine.startswith("vllm")):
         raise ConfigurationError(
             "expected adapters that vLLM serves (--model with --lora.r, --vllm.lora adapter) where "
             "a stale policy plays, because two of those share one base, got "

@@ -18,7 +18,7 @@ from trainers.methods.distill.teacher import Teacher
 from trainers.methods.distill.vocabulary import refuse_vocabulary
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure
-from trainers.rollouts.engines.vllm_client import VLLMServer
+from trainers.rollouts.engines.server_client import EngineServer
 from trainers.rollouts.scoring.tensors import sampled_mask
 from trainers.rollouts.trajectory import Trajectory
 
@@ -54,7 +54,7 @@ class ServedTeacher(Teacher):
     """
 
     def __init__(self, url: str, chat: TurnTokenizer, least: int) -> None:
-        self._server = VLLMServer(url, PATIENCE, "vllm serve MODEL")
+        self._server = EngineServer(url, PATIENCE, "vllm serve MODEL")
         try:
             model = self._server.get("/v1/models")["data"][0]
             self._name, length = str(model["id"]), int(model.get("max_model_len") or 1 << 15)

@@ -179,8 +179,8 @@ def _check_together(run: ResolvedRun, flags: SeedFlags) -> None:
     for flaw, expectation in (
         (processes.world() > 1, "a single process with --seeds, which starts one for each run"),
         (config.push_to_hub is not None, "no --push-to-hub with --seeds: push one of the runs"),
-        (several and config.engine == "vllm-server", "--jobs 1 with --engine vllm-server, which "
-         "serves one run"),
+        (several and config.engine.endswith("-server"), f"--jobs 1 with --engine {config.engine}, "
+         "which serves one run"),
     ):  # fmt: skip
         if flaw:
             raise ConfigurationError(

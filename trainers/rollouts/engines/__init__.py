@@ -46,6 +46,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
         "hf-copy": Engine("hf_copy:HFCopyEngine", pooled_by="hf_pool:HFCopyPoolEngine"),
         "vllm": Engine("vllm_colocate:VLLMColocateEngine", "vllm_process:check_vllm"),
         "vllm-server": Engine("vllm_server:VLLMServerEngine"),
+        "sglang-server": Engine("sglang_server:SGLangServerEngine"),
     }
 )
 """Every engine that a run can choose, by name."""

@@ -6,8 +6,8 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from trainers.rollouts.engines.server_client import DEV_MODE
 from trainers.rollouts.engines.vllm_adapter import vllm_rank
-from trainers.rollouts.engines.vllm_client import DEV_MODE
 
 if TYPE_CHECKING:
     from trainers.rollouts.engines.base import EngineSettings
@@ -53,8 +53,8 @@ class ServerNeeds:
             cuda: Whether it trains on GPUs; the server is then assumed to have some, too.
         """
         options = settings.options
-        needs_adapter = settings.pool or options["lora"] == "adapter"
-        served = rank and (needs_adapter or (options["lora"] == "auto" and cuda))
+        needs_adapter = settings.pool or options.get("lora") == "adapter"
+        served = rank and (needs_adapter or (options.get("lora") == "auto" and cuda))
         return cls(
             model=options["model"],
             context=options["max_length"] or settings.context,

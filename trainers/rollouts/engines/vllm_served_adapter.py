@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from agentgym.errors import ConfigurationError
 from trainers import processes
 from trainers.rollouts.engines.failure import EngineFailure
+from trainers.rollouts.engines.server_client import EngineServer, ask_all
 from trainers.rollouts.engines.vllm_adapter import AdapterFolder, Lora
-from trainers.rollouts.engines.vllm_client import VLLMServer, ask_all
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +32,9 @@ class ServedAdapter:
         loaded: Name of the served adapter; empty: none.
     """
 
-    def __init__(self, servers: Sequence[VLLMServer], folder: Path, whose: str = "policy") -> None:
+    def __init__(
+        self, servers: Sequence[EngineServer], folder: Path, whose: str = "policy"
+    ) -> None:
         """Choose the folder, which is created with the first adapter.
 
         Args:
@@ -91,7 +93,7 @@ class ServedAdapter:
                 _unload(server, self.loaded)
         self._adapters.clear()
 
-    def _swap(self, server: VLLMServer, name: str, path: Path) -> None:
+    def _swap(self, server: EngineServer, name: str, path: Path) -> None:
         """Let a server serve one adapter instead of another."""
         # A killed run may have left an adapter behind, perhaps with the same name.
         for old in filter(None, (self.loaded, name)):
@@ -109,19 +111,19 @@ class ServedAdapter:
         return ""
 
 
-def _probe(server: VLLMServer, path: Path) -> None:
+def _probe(server: EngineServer, path: Path) -> None:
     """Let a server load and unload an adapter."""
     _unload(server, PROBE)
     _load(server, PROBE, path, patient=False)
     _unload(server, PROBE)
 
 
-def _load(server: VLLMServer, name: str, path: Path, *, patient: bool = True) -> None:
+def _load(server: EngineServer, name: str, path: Path, *, patient: bool = True) -> None:
     """Let a server load an adapter."""
     body = {"lora_name": name, "lora_path": str(path)}
     server.post("/v1/load_lora_adapter", body, patient=patient)
 
 
-def _unload(server: VLLMServer, name: str) -> None:
+def _unload(server: EngineServer, name: str) -> None:
     """Let a server unload an adapter, if it has it."""
     server.tell("/v1/unload_lora_adapter", {"lora_name": name})

@@ -1,4 +1,4 @@
-"""Send the policy's weights to a vLLM in other processes.
+"""Send the policy's weights to an engine in other processes.
 
 Either through a folder that both sides can read, as a checkpoint; or from GPU to GPU with NCCL, by
 vLLM's weight-transfer API.
@@ -9,21 +9,29 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError, require
 from trainers.rollouts.engines.failure import EngineFailure, Unreachable
-from trainers.rollouts.engines.vllm_client import VLLMServer, ask_all
+from trainers.rollouts.engines.server_client import EngineServer, ask_all
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
     from trl.generation.vllm_client import VLLMClient
 
-__all__ = ["FolderTransfer", "NcclTransfer", "checked", "write_config", "write_weights"]
+__all__ = [
+    "FolderTransfer",
+    "NcclTransfer",
+    "checked",
+    "parts_of",
+    "reload_from",
+    "write_config",
+    "write_weights",
+]
 
 PART_BYTES = 1 << 30
 """Maximum bytes of weights that are held at a time on their way."""
@@ -69,7 +77,7 @@ def write_weights(pairs: Pairs, folder: Path, dtype: torch.dtype) -> None:
     """Write weights in files of bounded size, so that at most one file's weights are in memory."""
     from safetensors.torch import save_file
 
-    for number, part in enumerate(_parts(pairs)):
+    for number, part in enumerate(parts_of(pairs)):
         tensors = {name: tensor.to("cpu", dtype).contiguous() for name, tensor in part}
         save_file(_unshared(tensors), folder / f"model-{number:05d}.safetensors")
 
@@ -77,11 +85,19 @@ def write_weights(pairs: Pairs, folder: Path, dtype: torch.dtype) -> None:
 class FolderTransfer:
     """Weights go through a folder that the trainer and all servers can read."""
 
-    def __init__(self, folder: Path, dtype: torch.dtype) -> None:
-        """Choose the folder, which is created and emptied when weights are sent."""
-        self._folder, self._dtype = folder.resolve(), dtype
+    def __init__(
+        self, folder: Path, dtype: torch.dtype, reload: Callable[[EngineServer, Path], None]
+    ) -> None:
+        """Choose the folder, which is created and emptied when weights are sent.
 
-    def send(self, pairs: Pairs, version: int, servers: Sequence[VLLMServer]) -> None:
+        Args:
+            folder: The folder.
+            dtype: Precision of the files.
+            reload: Lets a server read weights from a folder.
+        """
+        self._folder, self._dtype, self._reload = folder.resolve(), dtype, reload
+
+    def send(self, pairs: Pairs, version: int, servers: Sequence[EngineServer]) -> None:
         """Write the weights, let all servers read them at once, and delete them.
 
         Raises:
@@ -92,7 +108,7 @@ class FolderTransfer:
         folder.mkdir(parents=True)
         try:
             write_weights(pairs, folder, self._dtype)
-            ask_all(servers, lambda server: reload_from(server, folder))
+            ask_all(servers, lambda server: self._reload(server, folder))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -100,18 +116,23 @@ class FolderTransfer:
         """Do nothing: no files are left."""
 
 
-def reload_from(server: VLLMServer, folder: Path) -> None:
-    """Let a server read weights from a folder."""
-    payload = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
+def reload_from(
+    server: EngineServer, folder: Path, path: str, payload: Mapping[str, object]
+) -> None:
+    """Let a server read weights from a folder, by a request.
+
+    Raises:
+        EngineFailure: It cannot read them, or they belong to another model.
+    """
     try:
-        server.post("/collective_rpc", payload, patient=False)
+        server.post(path, payload, patient=False)
     except Unreachable:
         raise
     except EngineFailure as error:
         raise EngineFailure(
-            f"expected the vLLM server at {server.url} to take over the policy's weights from "
-            f"{folder}: it must serve a model of the policy's architecture and see the same "
-            f"folder (--vllm.folder). {error}"
+            f"expected the {server.kind.name} server at {server.url} to take over the policy's "
+            f"weights from {folder}: it must serve a model of the policy's architecture and see "
+            f"the same folder (--{server.kind.name.lower()}.folder). {error}"
         ) from error
 
 
@@ -123,7 +144,7 @@ class NcclTransfer:
     """
 
     def __init__(
-        self, servers: Sequence[VLLMServer], dtype: torch.dtype, device: torch.device
+        self, servers: Sequence[EngineServer], dtype: torch.dtype, device: torch.device
     ) -> None:
         """Form a process group with the workers of each server.
 
@@ -142,13 +163,13 @@ class NcclTransfer:
         for client in self._clients:
             client.init_communicator(device=device)
 
-    def send(self, pairs: Pairs, version: int, servers: Sequence[VLLMServer]) -> None:
+    def send(self, pairs: Pairs, version: int, servers: Sequence[EngineServer]) -> None:
         """Stream the weights part by part, each to all servers at once."""
         with contextlib.ExitStack() as updates:
             pool = updates.enter_context(ThreadPoolExecutor(len(self._clients)))
             for client in self._clients:
                 updates.enter_context(client.weight_update())
-            for part in _parts(pairs):
+            for part in parts_of(pairs):
                 ready = [(name, tensor.to(self._device, self._dtype)) for name, tensor in part]
                 # A call returns when its server has received the part.
                 list(pool.map(lambda client, part=ready: self._give(client, part), self._clients))
@@ -169,12 +190,13 @@ class NcclTransfer:
             client.close_communicator()
 
 
-def _parts(pairs: Pairs) -> Iterator[list[tuple[str, torch.Tensor]]]:
-    """Split a stream of weights into lists of bounded size."""
+def parts_of(pairs: Pairs, largest: int | None = None) -> Iterator[list[tuple[str, torch.Tensor]]]:
+    """Split a stream of weights into lists of at most ``largest`` bytes, or one weight each."""
+    largest = largest or PART_BYTES
     part: list[tuple[str, torch.Tensor]] = []
     size = 0
     for name, tensor in pairs:
-        if part and size + tensor.nbytes > PART_BYTES:
+        if part and size + tensor.nbytes > largest:
             yield part
             part, size = [], 0
         part.append((name, tensor))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import math
+import pickle
 import socket
 import threading
 import time
@@ -161,3 +163,80 @@ class StandIn:
                 pass
 
         return Handler
+
+
+class SGLangStandIn(StandIn):
+    """Answers like SGLang 0.5.23 where that differs; seen on its server with a CPU.
+
+    The paths are those of ``srt/entrypoints/http_server.py``. ``ignore_eos`` ignores a request's
+    own stop ids, too, and else the model's end-of-text token stops (``srt/managers/
+    schedule_batch.py``). Weights in requests are only taken between a begin and an end.
+
+    Attributes:
+        eos: The model's end-of-text token.
+        sent: Weights that came in requests.
+        deterministic: Whether requests are drawn with their seeds.
+    """
+
+    eos = VOCABULARY
+
+    def __init__(self, **model: Any) -> None:
+        self.sent: dict[str, Any] = {}
+        self.deterministic, self.updating = True, False
+        super().__init__(**model)
+
+    def answer(self, path: str, payload: Any) -> tuple[int, Any]:
+        model = {"id": "policy", "max_model_len": self.model["max_model_len"]}
+        facts = {
+            "dtype": self.model["dtype"].removeprefix("torch."),
+            "enable_deterministic_inference": self.deterministic,
+        }
+        if path in self.missing or path in self.refusal:
+            return super().answer(path, payload)
+        if path == "/generate":
+            return self._generate(payload)
+        if path == "/update_weights_from_disk":
+            self.while_reading()
+        if path in ("/begin_weight_update", "/end_weight_update"):
+            self.updating = path == "/begin_weight_update"
+        if path == "/update_weights_from_tensor":
+            if not self.updating:
+                return 400, {"success": False, "message": "must run between begin and end"}
+            (text,) = payload["serialized_named_tensors"]
+            self.sent.update(pickle.loads(base64.b64decode(text)))
+        return {
+            "/v1/models": (200, {"data": [model]}),
+            "/server_info": (200, facts),
+            "/model_info": (200, {"weight_version": self.weights}),
+        }.get(path) or super().answer(path, payload)
+
+    def _generate(self, payload: dict[str, Any]) -> tuple[int, Any]:
+        asked, n_likely = payload["sampling_params"], payload["top_logprobs_num"]
+        status, answer = self._complete(
+            {
+                "prompt": payload["input_ids"],
+                "max_tokens": asked["max_new_tokens"],
+                "seed": asked["sampling_seed"],
+                "logprobs": n_likely,
+            }
+        )
+        if status != 200:
+            return status, answer
+        (choice,) = answer["choices"]
+        ids, reason = choice["token_ids"], "length"
+        ends = [] if asked["ignore_eos"] else [self.eos, *asked["stop_token_ids"]]
+        count = next((n for n, token in enumerate(ids, 1) if token in ends), 0)
+        if count:
+            ids, reason = ids[:count], "stop"
+        logprobs = choice["logprobs"]["token_logprobs"]
+        likely = [[math.log(0.5 / n_likely), n, None] for n in range(n_likely)]
+        return 200, {
+            "output_ids": ids,
+            "meta_info": {
+                "finish_reason": {"type": reason},
+                "output_token_logprobs": [
+                    [logprob, token, None] for logprob, token in zip(logprobs, ids, strict=False)
+                ],
+                "output_top_logprobs": [likely] * len(ids) if likely else [],
+            },
+        }

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -18,26 +16,23 @@ import torch
 from safetensors.torch import load_file
 
 from agentgym.errors import ConfigurationError, NotSupported
-from tests.trainers import tiny_policy
 from tests.trainers.rollouts.engines.standin_server import VOCABULARY, StandIn
 from tests.trainers.vllm.policy import add_lora, disturb, make_model
-from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines import vllm_server, vllm_weights
 from trainers.rollouts.engines.base import (
     GenerationEngine,
     Request,
     Sampling,
     generate,
-    least_entropy,
 )
 from trainers.rollouts.engines.failure import EngineFailure
 from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.engines.server_client import EngineServer
+from trainers.rollouts.engines.server_engine import IN_TRANSIT
 from trainers.rollouts.engines.trained_weights import TrainedWeights
-from trainers.rollouts.engines.vllm_client import VLLMServer
 from trainers.rollouts.engines.vllm_command import ServerNeeds
 from trainers.rollouts.engines.vllm_served_adapter import PROBE
-from trainers.rollouts.engines.vllm_server import IN_TRANSIT, VLLMServerEngine
-from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.engines.vllm_server import VLLMServerEngine
 
 NEEDS = ServerNeeds(
     model="some/model", context=32, sequences=8, dtype="float32", on_cpu=True, nccl=False
@@ -84,38 +79,6 @@ def test_follows_the_protocol(engine: VLLMServerEngine) -> None:
     assert (engine.name, engine.exact, engine.version) == ("vllm-server", True, 0)
 
 
-def test_every_completion_finds_its_prompt(engine: VLLMServerEngine) -> None:
-    prompts = [[i, i + 1] for i in range(30)]
-    out = generate(engine, prompts, SAMPLING, seeds=range(100, 130))
-    assert [c.ids for c in out] == [expected(p, 100 + i, 3) for i, p in enumerate(prompts)]
-    assert all(c.logprobs == [0.0, -0.5, -1.0] and not c.stopped for c in out)
-
-
-def test_entropies_are_the_least_that_the_told_tokens_allow(engine: VLLMServerEngine) -> None:
-    """Twenty tokens of 1/40 each, and the rest as one of 1/2."""
-    (plain_completions,) = generate(engine, [[4]], SAMPLING)
-    (completion,) = generate(engine, [[4]], dataclasses.replace(SAMPLING, entropies=True))
-    assert (plain_completions.ids, plain_completions.logprobs, plain_completions.entropies) == (
-        completion.ids,
-        completion.logprobs,
-        [],
-    )
-    assert completion.entropies == pytest.approx([0.5 * math.log(40) + 0.5 * math.log(2)] * 3)
-    assert least_entropy([0.0]) == 0.0
-
-
-def test_what_ends_first_comes_first_and_the_timeout_is_kept(
-    engine: VLLMServerEngine, server: StandIn
-) -> None:
-    server.delays[5] = 1.0
-    engine.submit([Request(0, [5], 2, 0), Request(1, [6], 2, 0)], SAMPLING)
-    assert [key for key, _ in engine.advance()] == [1]
-    assert engine.running == 1
-    assert engine.advance(timeout=0.01) == []
-    assert [key for key, _ in engine.advance()] == [0]
-    assert engine.running == 0 and engine.advance() == []
-
-
 def test_requests_say_all_that_decides_their_tokens(
     engine: VLLMServerEngine, server: StandIn
 ) -> None:
@@ -131,71 +94,13 @@ def test_requests_say_all_that_decides_their_tokens(
     assert payload["ignore_eos"] is True
 
 
-@pytest.mark.parametrize("prompt", [[], [1] * 32])
-def test_prompts_that_leave_no_room_are_refused(
-    engine: VLLMServerEngine, prompt: list[int]
-) -> None:
-    with pytest.raises(ConfigurationError, match="1 to 31 tokens"):
-        engine.submit([Request(0, [1], 1, 0), Request(1, prompt, 1, 0)], SAMPLING)
-    assert engine.running == 0
-
-
-def test_an_abort_forgets_what_is_in_flight(engine: VLLMServerEngine, server: StandIn) -> None:
-    server.delays[5] = 0.3
-    engine.submit([Request(0, [5], 2, 0)], SAMPLING)
-    engine.abort()
-    assert engine.running == 0
-    assert "/abort_requests" in server.paths()
-    out = generate(engine, [[7], [5]], SAMPLING)
-    assert [c.ids for c in out] == [expected([7], 0, 3), expected([5], 1, 3)]
-
-
-def test_connections_are_used_again(engine: VLLMServerEngine, server: StandIn) -> None:
-    for _ in range(20):
-        generate(engine, [[1], [2]], SAMPLING)
-    assert server.connections <= 1 + 2 * NEEDS.sequences
-
-
-def test_conversations_stay_at_one_of_several_servers(model: Any, tmp_path: Path) -> None:
-    servers = [StandIn(), StandIn()]
-    engine = connect(model, tmp_path, *servers)
-    engine.sync(policy_weights(model), 0)
-    generate(engine, [[i] for i in range(6)], SAMPLING)
-    generate(engine, [[i] for i in range(6)], SAMPLING)
-    openings = [
-        {p["prompt"][0] for path, p in s.posts if path == "/v1/completions"} for s in servers
-    ]
-    assert openings == [{0, 2, 4}, {1, 3, 5}]
-    assert all(s.weights == "0" for s in servers)
-    engine.close()
-    for standin in servers:
-        standin.stop()
-
-
-def test_episodes_of_a_task_share_the_prefix_of_one_server(model: Any, tmp_path: Path) -> None:
-    """Through a rollout: members of a group play in different slots."""
-    servers = [StandIn(max_model_len=512), StandIn(max_model_len=512)]
-    needs = dataclasses.replace(NEEDS, context=512)
-    engine = connect(model, tmp_path, *servers, needs=needs)
-    engine.sync(policy_weights(model), 0)
-    chat, envs = tiny_policy.chat(), tiny_policy.envs(8)
-    runner = RolloutRunner(envs, chat, engine, TokenBudget(4, 200, 250))
-    runner.run(tiny_policy.tasks(4), group_size=2, horizon=2)
-    prompts = [[p["prompt"] for path, p in s.posts if path == "/v1/completions"] for s in servers]
-    openings = [{tuple(prompt[:12]) for prompt in server_prompts} for server_prompts in prompts]
-    assert all(openings) and openings[0].isdisjoint(openings[1])
-    engine.close()
-    for standin in servers:
-        standin.stop()
-
-
 def test_seeds_can_be_left_out(model: Any, server: StandIn, tmp_path: Path) -> None:
     """Without them vLLM uses its fused sampler."""
     engine = connect(model, tmp_path, server, seeded=False)
     engine.sync(policy_weights(model), 0)
     engine.submit([Request(0, [1], 1, 5)], SAMPLING)
     engine.abort()
-    assert engine._payload(Request(0, [1], 1, 5), SAMPLING)["seed"] is None
+    assert engine._payload(Request(0, [1], 1, 5), 0, SAMPLING)["seed"] is None
     engine.close()
 
 
@@ -223,7 +128,7 @@ def test_a_sync_writes_a_checkpoint_lets_it_be_read_and_names_it(
     engine.sync(policy_weights(model), 7)
     assert engine.version == 7
     assert server.paths() == [
-        "/update_weight_version", "/collective_rpc", "/reset_prefix_cache",
+        "/pause", "/update_weight_version", "/collective_rpc", "/resume", "/reset_prefix_cache",
         "/update_weight_version",
     ]  # fmt: skip
     assert named == [IN_TRANSIT], "a run that dies here leaves weights that nobody knows"
@@ -411,19 +316,6 @@ def test_where_weights_go_by_nccl_an_unseen_folder_costs_a_merge(
     engine.close()
 
 
-def test_all_servers_read_the_weights_at_once(model: Any, tmp_path: Path) -> None:
-    """Each waits for the other, as if reading took long."""
-    servers, together = [StandIn(), StandIn()], threading.Barrier(2, timeout=20)
-    for standin in servers:
-        standin.while_reading = together.wait
-    engine = connect(model, tmp_path, *servers)
-    engine.sync(policy_weights(model), 3)
-    assert [standin.weights for standin in servers] == ["3", "3"]
-    engine.close()
-    for standin in servers:
-        standin.stop()
-
-
 def test_a_server_without_adapters_gets_merged_weights(server: StandIn, tmp_path: Path) -> None:
     policy = add_lora(make_model())
     assert not connect(policy, tmp_path, server, lora="auto").adapter
@@ -473,7 +365,7 @@ def test_nccl_streams_every_part_to_all_servers_at_once(
     model: Any, nccl: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vllm_weights, "PART_BYTES", 40_000)
-    servers = [VLLMServer(f"http://node:{port}", 1.0, "") for port in (1, 2)]
+    servers = [EngineServer(f"http://node:{port}", 1.0, "") for port in (1, 2)]
     transfer = vllm_weights.NcclTransfer(servers, torch.float32, "cpu")
     transfer.send(policy_weights(model), 0, servers)
     transfer.close()
@@ -486,50 +378,6 @@ def test_nccl_streams_every_part_to_all_servers_at_once(
 
 
 # -- what goes wrong -------------------------------------------------------------------------------
-
-
-def test_a_server_that_fails_now_and_then_is_asked_again(
-    engine: VLLMServerEngine, server: StandIn
-) -> None:
-    server.failing = 1
-    assert generate(engine, [[3]], SAMPLING)[0].ids == expected([3], 0, 3)
-
-
-def test_a_server_that_dies_ends_the_wait_in_a_sentence(
-    engine: VLLMServerEngine, server: StandIn
-) -> None:
-    server.delays[5] = 0.5
-    engine.submit([Request(0, [5], 2, 0)], SAMPLING)
-    time.sleep(0.1)
-    server.stop()
-    with pytest.raises(EngineFailure, match=r"some/model.*--resume") as error:
-        while engine.running:
-            engine.advance()
-    assert server.url in str(error.value)
-    assert engine.running == 0
-
-
-def test_a_server_that_came_back_without_the_weights_is_noticed(
-    engine: VLLMServerEngine, server: StandIn
-) -> None:
-    server.weights = "default"
-    with pytest.raises(EngineFailure, match="version 0, but it has 'default': it was restarted"):
-        generate(engine, [[1]], SAMPLING)
-
-
-def test_a_server_that_comes_back_between_two_attempts_is_noticed(
-    engine: VLLMServerEngine, server: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.failing = 1
-    complete = server._complete
-
-    def restarting(payload: Any) -> Any:
-        server.weights = "default"
-        return complete(payload)
-
-    monkeypatch.setattr(server, "_complete", restarting)
-    with pytest.raises(EngineFailure, match="it was restarted"):
-        generate(engine, [[1]], SAMPLING)
 
 
 def test_no_server_names_the_command_that_starts_one(
@@ -567,26 +415,6 @@ def test_a_server_that_does_not_fit_is_refused(
     with pytest.raises((ConfigurationError, EngineFailure), match=expected):
         connect(model, tmp_path, server)
     server.stop()
-
-
-def test_weights_of_another_model_are_refused_in_a_sentence(
-    model: Any, server: StandIn, tmp_path: Path
-) -> None:
-    engine = connect(model, tmp_path, server)
-    server.refusal["/collective_rpc"] = "shape mismatch"
-    with pytest.raises(EngineFailure, match=r"architecture.*--vllm.folder.*shape mismatch"):
-        engine.sync(policy_weights(model), 0)
-    with pytest.raises(NotSupported, match="before submit"):
-        generate(engine, [[1]], SAMPLING)
-
-
-def test_wrong_weights_and_wrong_moments(engine: VLLMServerEngine, server: StandIn) -> None:
-    with pytest.raises(ConfigurationError, match="got no"):
-        engine.sync([], 1)
-    engine.close()
-    engine.close()
-    with pytest.raises(NotSupported, match=r"close\(\)"):
-        engine.sync([], 1)
 
 
 @pytest.mark.parametrize("urls", [[], ["node:8000"]])

@@ -1,4 +1,4 @@
-"""The client of one vLLM server: requests, retries and errors.
+"""The client of one generation server: requests, retries and errors.
 
 Connections are kept open and may be used by many threads. Requests that fail because the server is
 unreachable or has an internal error are retried until patience is used up; every request carries
@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -20,7 +21,7 @@ from agentgym.support.http_client import Connections, Unanswered, server_address
 from agentgym.support.strict_json import parse_json
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure, Unreachable
 
-__all__ = ["DEV_MODE", "VLLMServer", "ask_all"]
+__all__ = ["DEV_MODE", "SGLANG", "VLLM", "EngineServer", "ServerKind", "ask_all"]
 
 T = TypeVar("T")
 
@@ -32,28 +33,61 @@ FIRST_WAIT, LONGEST_WAIT = 0.25, 5.0
 """First and longest wait between two attempts, in seconds; doubled each time."""
 SERVER_ERROR = 500
 DEV_MODE = "VLLM_SERVER_DEV_MODE"
-"""Environment variable that opens the server's development endpoints."""
+"""Environment variable that opens vLLM's development endpoints."""
 
 
-class VLLMServer:
-    """A vLLM server with OpenAI's API.
+@dataclass(frozen=True)
+class ServerKind:
+    """What differs between servers, as their client sees it."""
+
+    name: str
+    """Name for messages."""
+    article: str
+    """The name with its article."""
+    weights_path: str
+    """Path whose answer has the ``weight_version``."""
+    pause_path: str
+    """Path that aborts what is in flight, and lets what comes wait."""
+    resume_path: str
+    """Path that ends the pause."""
+    abort_path: str
+    """Path that aborts what is in flight."""
+    remedy: str
+    """What to do if the server does not offer a path."""
+
+
+VLLM = ServerKind(
+    "vLLM", "a vLLM", "/weight_info", "/pause", "/resume", "/abort_requests",
+    f"start it with {DEV_MODE}=1 in its environment",
+)  # fmt: skip
+SGLANG = ServerKind(
+    "SGLang", "an SGLang", "/model_info", "/pause_generation", "/continue_generation",
+    "/abort_request", "start SGLang 0.5.23 or a compatible version",
+)  # fmt: skip
+
+
+class EngineServer:
+    """A generation server.
 
     Attributes:
         url: Its address, without the ``/v1`` of OpenAI's API.
+        kind: Its kind.
     """
 
-    def __init__(self, url: str, patience: float, advice: str) -> None:
+    def __init__(self, url: str, patience: float, advice: str, kind: ServerKind = VLLM) -> None:
         """Store the server's address; no request is sent yet.
 
         Args:
             url: Address such as ``http://host:8000``.
             patience: Seconds for which it may be unreachable.
             advice: How to start it, for messages.
+            kind: Its kind.
 
         Raises:
             ConfigurationError: It is not the address of a server.
         """
-        self.url = server_address(url, "vLLM", "").removesuffix("/").removesuffix("/v1")
+        self.url = server_address(url, kind.name, "").removesuffix("/").removesuffix("/v1")
+        self.kind = kind
         parts = urlsplit(self.url)
         self._path = parts.path
         self._connections = Connections(parts.scheme, parts.netloc, ANSWER_SECONDS)
@@ -66,8 +100,8 @@ class VLLMServer:
         Raises:
             Unanswered: It cannot be reached.
         """
-        status, answer = self._send("/weight_info", None)
-        return str(self._checked("/weight_info", status, answer)["weight_version"])
+        path = self.kind.weights_path
+        return str(self._checked(path, *self._send(path, None))["weight_version"])
 
     def get(self, path: str) -> Any:
         """Send a GET request; see :meth:`post`."""
@@ -126,8 +160,8 @@ class VLLMServer:
             # Not a sleep: closing the engine ends the wait of every thread at once.
             if now >= end or self._closed.wait(min(wait, end - now)):
                 raise kind(
-                    f"expected an answer of the vLLM server at {self.url}, but {problem}; start it "
-                    f"({self._advice}); {GO_ON}"
+                    f"expected an answer of the {self.kind.name} server at {self.url}, but "
+                    f"{problem}; start it ({self._advice}); {GO_ON}"
                 )
             wait = min(2 * wait, LONGEST_WAIT)
 
@@ -144,23 +178,24 @@ class VLLMServer:
         """Return an answer, or raise its error."""
         if status == 404 and not path.startswith("/v1/"):
             raise EngineFailure(
-                f"expected the vLLM server at {self.url} to offer {path.partition('?')[0]}, but it "
-                f"does not: start it with {DEV_MODE}=1 in its environment ({self._advice})"
+                f"expected the {self.kind.name} server at {self.url} to offer "
+                f"{path.partition('?')[0]}, but it does not: {self.kind.remedy} ({self._advice})"
             )
         if status >= 300:
             raise EngineFailure(
-                f"expected the vLLM server at {self.url} to accept a request to {path}, but it "
-                f"answered {status}: {_reason(answer)}; start it for this run ({self._advice})"
+                f"expected the {self.kind.name} server at {self.url} to accept a request to "
+                f"{path}, but it answered {status}: {_reason(answer)}; start it for this run "
+                f"({self._advice})"
             )
         return answer
 
 
-def ask_all(servers: Sequence[VLLMServer], ask: Callable[[VLLMServer], T]) -> list[T]:
+def ask_all(servers: Sequence[EngineServer], ask: Callable[[EngineServer], T]) -> list[T]:
     """Query all servers concurrently; return their answers.
 
     An error of one of them is raised when all are done.
     """
-    with ThreadPoolExecutor(len(servers), thread_name_prefix="vllm-server-all") as pool:
+    with ThreadPoolExecutor(len(servers), thread_name_prefix="servers") as pool:
         return list(pool.map(ask, servers))
 
 
