@@ -43,8 +43,8 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
     ),
     "training_speed": (
         "trainer_profile.json", "trainer_overhead.json", "rollout_overlap.json",
-        "continuous_batching.json", "async_training.json", "large_model_cpu.json",
-        "large_model_gpu.json",
+        "continuous_batching.json", "async_training.json", "long_tails.json",
+        "large_model_cpu.json", "large_model_gpu.json",
     ),
     "parity": (
         "textworld_parity.json", "babyai_parity.json", "conformance.json",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.tables.formats import Table, about, result, share, two
+from benchmarks.tables.formats import Table, about, difference, result, share, two
 
 ENGINES = ("bm25", "tantivy", "bm25s", "fts5")
 """Engines in ``search_engines.json``, in column order."""
@@ -217,6 +217,46 @@ def batching_table() -> Table:
         costs = row["milliseconds_per_token"]
         cells = [two(costs["hf"]), two(costs["generate_batch"]), two(row["ratio"])]
         table.append([BATCHED_MODELS[model], *cells])
+    return table
+
+
+def long_tails_table() -> Table:
+    """Return speed and held-out success of the kinds of training where turns take long."""
+    names = {
+        "synchronous": "synchronous",
+        "staleness_1": "`staleness 1`",
+        "fully_async": "fully async",
+    }
+    runs = result("long_tails.json")["runs"]
+    table = [
+        [
+            "seed",
+            "warm start",
+            "",
+            "episodes an hour",
+            "fully async, times",
+            "held-out success",
+            "fully async minus it",
+        ]
+    ]
+    for run in runs:
+        for kind, name in names.items():
+            rival = kind in run["times"]
+            minus = run["success_minus"][kind] if rival else None
+            table.append(
+                [
+                    *(
+                        [str(run["seed"]), share(run["synchronous"]["warm_start"])]
+                        if kind == "synchronous"
+                        else ["", ""]
+                    ),
+                    name,
+                    f"{run[kind]['episodes_per_hour']:,}",
+                    two(run["times"][kind]) if rival else "",
+                    share(run[kind]["success"]),
+                    difference(minus["value"], (minus["low"], minus["high"])) if minus else "",
+                ]
+            )
     return table
 
 

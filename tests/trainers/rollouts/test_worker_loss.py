@@ -1,4 +1,4 @@
-"""Workers of environments that are killed in the middle of a training cost their episodes alone."""
+"""Workers that are killed, and environments that hang or raise, cost their episodes alone."""
 
 from __future__ import annotations
 
@@ -65,3 +65,37 @@ def test_workers_killed_at_random_cost_their_episodes_alone(tmp_path):
     # Each death costs at most the episode that the worker was playing; others are restored.
     assert 0 < len(lost) <= DEATHS
     assert all("died" in episode.error for episode in lost)
+
+
+class Unreliable(ToyEnv):
+    """Hangs or raises now and then, by what it has been told."""
+
+    def _act(self, action: str) -> Any:
+        draw = np.random.default_rng([len(action), self.task.index, self.turn]).random()
+        if draw < 0.03:
+            time.sleep(5.0)
+        if draw > 0.97:
+            raise RuntimeError("short circuit")
+        return super()._act(action)
+
+
+@pytest.mark.slow
+def test_environments_that_hang_or_raise_cost_their_episodes_alone(tmp_path):
+    envs = TextVectorEnv([Unreliable] * 16, backend="thread", step_timeout=0.3)
+    errors: list[str] = []
+    played: list[Any] = []
+
+    def stop(event: Any) -> None:
+        played.extend(event.trajectories)
+        errors.extend(e.error for e in event.trajectories if e.stop_reason == "error")
+        hung = sum("0.3" in error for error in errors)
+        trainer.control.should_training_stop = min(hung, len(errors) - hung) >= DEATHS
+
+    trainer = make_trainer(tmp_path, args={"steps": 400}, envs=envs, on_rollout=stop, probe_every=0)
+    try:
+        trainer.train()
+    finally:
+        envs.close()
+    assert trainer.state.global_step < 400
+    assert sum("short circuit" in error for error in errors) >= DEATHS
+    assert len(errors) < len(played) / 3
