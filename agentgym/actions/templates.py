@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from agentgym.actions.specs import OPTIONAL, PLACEHOLDER, ActionSpec, check_specs
+from agentgym.actions.specs import OPTIONAL, PLACEHOLDER, ActionSpec, Param, check_specs
 from agentgym.errors import ConfigurationError
 
 _BRACKETS = re.compile(r"[\[\]]")
@@ -368,3 +368,18 @@ def find_native(text: str, specs: tuple[ActionSpec, ...]) -> Match | None:
         if match and (best is None or match.start < best.start):
             best = match
     return best
+
+
+def call_templates(word: str, params: Sequence[Param]) -> str | tuple[str, ...]:
+    """Return the templates of a call; a line of an argument that may be left out is marked."""
+    if not params:
+        return ""
+    if len(params) == 1:
+        name, free = params[0].name, params[0].verbatim
+        short = (f"{word}[{{{name}}}]",)
+        # Brackets end a value in which they do not pair, as in code; a fence does not.
+        fenced = (f"```{word}\n<{name}>{{{name}}}</{name}>\n```",) if free else ()
+        return (*short, *fenced) if params[0].required else (*short, *fenced, word)
+    marks = {param.name: "" if param.required else "?" for param in params}
+    rows = [f"<{name}>{{{name}{mark}}}</{name}>" for name, mark in marks.items()]
+    return "\n".join((f"```{word}", *rows, "```"))

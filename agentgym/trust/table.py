@@ -184,6 +184,7 @@ ENVIRONMENTS: Mapping[str, EnvKind] = {
         arguments=_GENERATED
         | _plain_entries("domain")
         | {"user": Entry("address", _among("scripted")), "user_url": Entry("address", _among(""))}
+        | {"data": PATH}
     ),
     "shell": EnvKind(
         arguments=_GENERATED

@@ -56,10 +56,10 @@ class Server:
         return self._section == "vllm"
 
     def settings(self, **changes: Any) -> dict[str, Any]:
-        own = {"url": self.url, "patience": 2, "seeded": self.seeded}
-        own = {f"{self._section}__{name}": value for name, value in own.items()}
+        section = {"url": self.url, "patience": 2, "seeded": self.seeded}
+        settings = {f"{self._section}__{name}": value for name, value in section.items()}
         engine = f"{self._section}-server"
-        return {**CHANGES, "engine": engine, "model": self.model, **own, **changes}
+        return {**CHANGES, "engine": engine, "model": self.model, **settings, **changes}
 
     def start(self) -> None:
         """Start it and wait until it answers."""
@@ -128,10 +128,10 @@ class ServerContract:
             assert gap(engine, policy) > 10 * FP32_TOLERANCE
             engine.sync(policy_weights(policy), 1)
             assert gap(engine, policy) < FP32_TOLERANCE
-        same = generate(engine, [[5, 6, 7]] * 4, SAMPLING)
-        assert len({tuple(completion.ids) for completion in same}) > 1, "each has its own draws"
+        group = generate(engine, [[5, 6, 7]] * 4, SAMPLING)
+        assert len({tuple(completion.ids) for completion in group}) > 1, "each has its own draws"
         if server.seeded:
-            assert same == generate(engine, [[5, 6, 7]] * 4, SAMPLING)
+            assert group == generate(engine, [[5, 6, 7]] * 4, SAMPLING)
         engine.close()
 
     def test_a_run_trains_with_a_server_and_survives_its_death(

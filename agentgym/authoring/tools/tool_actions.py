@@ -6,12 +6,13 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from agentgym.actions import ActionSpec, Param, render
 from agentgym.actions.specs import ANY, JSON_TYPES, ActionCall
+from agentgym.actions.templates import call_templates
 from agentgym.authoring.tools.json_schemas import (
     NULLABLE,
     fields_of,
@@ -131,7 +132,9 @@ def make_tool(
         fields[word] = field
         params.append(_param(word, properties[field], field in needed))
     word = identifier(name, used_names)
-    spec = ActionSpec(word, _line(description) or name, tuple(params), native=_native(word, params))
+    spec = ActionSpec(
+        word, _line(description) or name, tuple(params), native=call_templates(word, params)
+    )
     kinds = {
         param.name: types_of(properties[fields[param.name]])
         for param in params
@@ -240,21 +243,6 @@ def _enum(values: object, kind: str) -> tuple[str, ...]:
     texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
     writable = all(text and text == " ".join(text.split()) for text in texts)
     return tuple(texts) if writable and len({text.lower() for text in texts}) == len(texts) else ()
-
-
-def _native(word: str, params: Sequence[Param]) -> str | tuple[str, ...]:
-    """Return the templates of a call; a line of an argument that may be left out is marked."""
-    if not params:
-        return ""
-    if len(params) == 1:
-        name, free = params[0].name, params[0].verbatim
-        short = (f"{word}[{{{name}}}]",)
-        # Brackets end a value in which they do not pair, as in code; a fence does not.
-        fenced = (f"```{word}\n<{name}>{{{name}}}</{name}>\n```",) if free else ()
-        return (*short, *fenced) if params[0].required else (*short, *fenced, word)
-    marks = {param.name: "" if param.required else "?" for param in params}
-    rows = [f"<{name}>{{{name}{mark}}}</{name}>" for name, mark in marks.items()]
-    return "\n".join((f"```{word}", *rows, "```"))
 
 
 def _line(text: str) -> str:

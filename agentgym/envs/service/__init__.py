@@ -15,6 +15,9 @@ Files:
   ``customer`` (the simulated customer), ``session`` (one episode and its judge)
 - ``domains/``: ``retail`` (orders), ``airline`` (bookings), ``telecom`` (phone lines), ``shared``
 - ``generator/``: ``config``, ``problems`` (one task from a seed)
+- ``published/``: tau-bench's own tasks: ``files`` (reads them), ``rows`` (the database and its
+  hash), ``tools``, ``retail``, ``airline`` (its tools), ``problem`` (a task and the judge),
+  ``session`` (one episode, with the customer), ``gold`` (the expert)
 - ``experts/``: ``clerk`` (asks, looks up, checks the policy; ``hasty`` and ``oracle`` differ from
   it in what they leave out)
 """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+import os
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from agentgym.core.env import TextEnv
 from agentgym.core.later import Later
 from agentgym.core.options import choice
 from agentgym.core.outcome import Outcome, StopReason
-from agentgym.core.tasks import Task
+from agentgym.core.tasks import NumberedTasks, Task
+from agentgym.envs.problem_tasks import expert_for
 from agentgym.envs.service.domains import DOMAINS
 from agentgym.envs.service.engine.domain import Change
 from agentgym.envs.service.engine.session import (
@@ -25,17 +27,20 @@ from agentgym.envs.service.engine.session import (
     SHOW,
     TRANSFER,
     ServiceSession,
+    ServiceTurn,
 )
 from agentgym.envs.service.experts import EXPERTS
-from agentgym.envs.service.experts.clerk import Clerk
+from agentgym.envs.service.experts.clerk import Command
 from agentgym.envs.service.generator.config import GeneratorConfig
 from agentgym.envs.service.offers import offers
-from agentgym.envs.service.tasks import domain_names, open_tasks
+from agentgym.envs.service.published import gold
+from agentgym.envs.service.published.session import PublishedSession
+from agentgym.envs.service.tasks import domain_names, open_published, open_tasks
 from agentgym.envs.service.voice import SCRIPTED, open_voice
 
 REWARDS = ("sparse",)
 """Rewards: 1 for a solved task, else 0."""
-EXPECTED = "invalid: expected one call of a tool, such as say[{text}] or show[{record}]"
+EXPECTED = "invalid: expected one call of a tool, such as {example}"
 RECORD = Param("record", description="Id of the record.")
 COMMON = (
     ActionSpec(
@@ -74,11 +79,52 @@ def action_specs(names: Sequence[str]) -> tuple[ActionSpec, ...]:
     return (*COMMON, *dict.fromkeys(map(change_spec, changes)))
 
 
-class ServiceEnv(TextEnv[ServiceSession]):
+class Session(Protocol):
+    """An episode, of a generated or a published task."""
+
+    turns: tuple[tuple[str, ...], ...]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the conversation is over."""
+
+    def opening(self) -> str:
+        """Return the first observation."""
+
+    def act(self, name: str, arguments: Collection[str] = ()) -> ServiceTurn:
+        """Execute an action."""
+
+    def solved(self) -> bool:
+        """Return whether the task is solved."""
+
+    def fork(self) -> Session:
+        """Return an independent copy."""
+
+    def snapshot(self) -> Any:
+        """Return a picklable copy of the state."""
+
+    def restore(self, state: Any) -> None:
+        """Return to a state of the same task."""
+
+
+class Player(Protocol):
+    """An expert."""
+
+    def next(self, session: Any) -> Command:
+        """Return the next action."""
+
+    def plan_length(self, session: Any) -> int | None:
+        """Return the number of turns up to the end of the episode."""
+
+
+class ServiceEnv(TextEnv[Session]):
     """Serve a customer by tools, under a written policy, in a conversation.
 
     Args:
+        data: Published tasks: a checkout of tau-bench, or the folder of a domain in it. None:
+            generated tasks.
         domain: ``retail``, ``airline`` or ``telecom``; None: tasks of all three, and all tools.
+            With ``data``: ``retail`` or ``airline``; None: the first that the folder has.
         difficulty: Size and difficulty of generated tasks: ``easy``, ``medium``, ``hard``, or a
             :class:`~agentgym.envs.service.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generated tasks.
@@ -99,6 +145,7 @@ class ServiceEnv(TextEnv[ServiceSession]):
     def __init__(
         self,
         *,
+        data: str | os.PathLike[str] | None = None,
         domain: str | None = None,
         difficulty: str | GeneratorConfig = "medium",
         generator_seed: int = 0,
@@ -106,14 +153,24 @@ class ServiceEnv(TextEnv[ServiceSession]):
         reward: str = "sparse",
         user: str = SCRIPTED,
         user_url: str = "",
-        expert: str = "clerk",
+        expert: str | None = None,
         **kwargs: Any,
     ) -> None:
         choice(reward, "reward", REWARDS)
-        self.action_specs = action_specs(domain_names(domain))  # type: ignore[misc]  # of the class
-        self._expert = EXPERTS[choice(expert, "expert", EXPERTS)]()
-        self._oracle = EXPERTS["oracle"]()
-        self._tasks = open_tasks(difficulty, domain, generator_seed, expert)
+        name = expert_for(expert, data is not None, EXPERTS)
+        self._expert: Player
+        self._oracle: Player
+        self._tasks: NumberedTasks[Any]
+        specs: tuple[ActionSpec, ...]
+        if data is None:
+            specs = action_specs(domain_names(domain))
+            self._expert, self._oracle = EXPERTS[name](), EXPERTS["oracle"]()
+            self._tasks = open_tasks(difficulty, domain, generator_seed, name)
+        else:
+            specs, self._tasks = open_published(data, domain)
+            self._expert = self._oracle = gold.GoldPlayer()
+        self.action_specs = specs  # type: ignore[misc]  # of the class
+        self._published = data is not None
         self._voice = open_voice(user, user_url)
         super().__init__(self._tasks, horizon=horizon, **kwargs)
 
@@ -130,7 +187,8 @@ class ServiceEnv(TextEnv[ServiceSession]):
     def _act(self, action: str) -> Outcome:
         call = parse(action, self.action_specs).call
         if call is None:
-            return self._misread(action, EXPECTED)
+            example = "respond[{content}]" if self._published else "say[{text}] or show[{record}]"
+            return self._misread(action, EXPECTED.format(example=example))
         session = self.session
         turn = session.act(call.name, call.arguments.values())
         solved = session.solved()
@@ -175,18 +233,21 @@ class ServiceEnv(TextEnv[ServiceSession]):
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _make_session(self, task: Task) -> ServiceSession:
-        word = self._voice.word if self._voice else None
-        return ServiceSession(self._tasks.problem(task), word)
+    def _make_session(self, task: Task) -> Session:
+        problem = self._tasks.problem(task)
+        if self._published:
+            return PublishedSession(problem, self._voice.play if self._voice else None)
+        return ServiceSession(problem, self._voice.word if self._voice else None)
 
-    def _action_of(self, expert: Clerk) -> str | None:
+    def _action_of(self, expert: Player) -> str | None:
         """Return an expert's next action; None once the episode has ended."""
         return None if self.session.ended else self._write(*expert.next(self.session))
 
-    def _offers(self, session: ServiceSession) -> list[str]:
+    def _offers(self, session: Any) -> list[str]:
         if session.ended:
             return []
-        return list(dict.fromkeys(self._write(*call) for call in offers(session)))
+        calls: Iterator[Command] = (gold.offers if self._published else offers)(session)
+        return list(dict.fromkeys(self._write(*call) for call in calls))
 
     def _write(self, name: str, values: tuple[str, ...]) -> str:
         """Write a call in the native grammar."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
+from agentgym.actions import ActionSpec
 from agentgym.core.options import choice, integer
 from agentgym.core.tasks import NumberedTasks, canonical_json
-from agentgym.envs.problem_tasks import GeneratedTasks
+from agentgym.envs.problem_tasks import GeneratedTasks, ListedTasks
 from agentgym.envs.service.domains import DOMAINS
 from agentgym.envs.service.engine.problem import Problem
 from agentgym.envs.service.engine.session import ServiceSession
@@ -17,12 +20,17 @@ from agentgym.envs.service.experts import EXPERTS, FALLIBLE
 from agentgym.envs.service.experts.clerk import Clerk
 from agentgym.envs.service.generator.config import GeneratorConfig
 from agentgym.envs.service.generator.problems import make_problem
+from agentgym.envs.service.published.files import read_problems
+from agentgym.envs.service.published.gold import GoldPlayer
+from agentgym.envs.service.published.problem import SPECS, TABLES, PublishedProblem
 
 SIZES: Mapping[str, int] = {"train": 20_000, "valid": 1_000, "test": 1_000}
 """Number of generated tasks of each split."""
 CACHE_SIZE = 1024
 """Maximum number of cached problems of a set."""
 GOAL = "Serve the customer of {business} under the policy."
+PUBLISHED = "the company"
+"""Business of published tasks."""
 
 
 def domain_names(domain: str | None) -> tuple[str, ...]:
@@ -77,3 +85,44 @@ def _generated(
 
 def _plan_length(clerk: Clerk, problem: Problem) -> int | None:
     return clerk.plan_length(ServiceSession(problem))
+
+
+def open_published(
+    data: str | os.PathLike[str], domain: str | None
+) -> tuple[tuple[ActionSpec, ...], ListedTasks[PublishedProblem]]:
+    """Return the actions and tasks of a folder of tau-bench.
+
+    Args:
+        data: The folder.
+        domain: Name of the domain; None: that of the folder.
+
+    Raises:
+        ConfigurationError: The folder is of no domain, or not of this one.
+        DataError: A file is not of tau-bench's form.
+    """
+    if domain is not None:
+        choice(domain, "domain with data", TABLES)
+    problems = read_problems(Path(data), domain)
+    world = next(iter(problems.values()))[0].world
+    texts = [problem.instruction for tasks in problems.values() for problem in tasks]
+    digest = hashlib.sha256(canonical_json(texts).encode()).hexdigest()[:12]
+    name = f"service/published-{world.domain}-{digest}"
+    length = GoldPlayer().plan
+    return SPECS[world.domain], ListedTasks(
+        name, problems, _describe_published, lambda problem: len(length(problem)), CACHE_SIZE
+    )
+
+
+def _describe_published(problem: PublishedProblem) -> tuple[str, Mapping[str, Any]]:
+    changes = any(
+        "_" in key and not key.startswith(("get_", "find_", "list_", "search_"))
+        for key in (call.name for call in problem.actions)
+    )
+    return GOAL.format(business=PUBLISHED), {
+        "category": problem.world.domain,
+        "kind": "change" if changes else "answer",
+        "user": problem.user,
+        "instruction": problem.instruction,
+        "actions": [[call.name, dict(call.arguments)] for call in problem.actions],
+        "outputs": list(problem.outputs),
+    }

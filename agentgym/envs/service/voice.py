@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from agentgym.actions.thinking import strip_think
 from agentgym.endpoints.cached_endpoint import (
     CachedEndpoint,
+    Question,
     QuestionBounds,
     check_recorded_url,
 )
@@ -112,6 +113,13 @@ class Voice:
         if answer.problem:
             _log.info("a customer speaks the program's words: %s", answer.problem)
         return answer.value or draft
+
+    def play(self, question: Question) -> str | None:
+        """Return what a customer says next in a published task; None if the model has no answer."""
+        answer = self._endpoint.ask(self._endpoint.key(question), question)
+        if answer.problem:
+            _log.info("the program plays a customer: %s", answer.problem)
+        return answer.value
 
 
 def open_voice(user: str, url: str) -> Voice | None:

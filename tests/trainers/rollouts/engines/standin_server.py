@@ -174,14 +174,14 @@ class SGLangStandIn(StandIn):
 
     Attributes:
         eos: The model's end-of-text token.
-        sent: Weights that came in requests.
+        received: Weights that came in requests.
         deterministic: Whether requests are drawn with their seeds.
     """
 
     eos = VOCABULARY
 
     def __init__(self, **model: Any) -> None:
-        self.sent: dict[str, Any] = {}
+        self.received: dict[str, Any] = {}
         self.deterministic, self.updating = True, False
         super().__init__(**model)
 
@@ -203,7 +203,7 @@ class SGLangStandIn(StandIn):
             if not self.updating:
                 return 400, {"success": False, "message": "must run between begin and end"}
             (text,) = payload["serialized_named_tensors"]
-            self.sent.update(pickle.loads(base64.b64decode(text)))
+            self.received.update(pickle.loads(base64.b64decode(text)))
         return {
             "/v1/models": (200, {"data": [model]}),
             "/server_info": (200, facts),
@@ -211,12 +211,12 @@ class SGLangStandIn(StandIn):
         }.get(path) or super().answer(path, payload)
 
     def _generate(self, payload: dict[str, Any]) -> tuple[int, Any]:
-        asked, n_likely = payload["sampling_params"], payload["top_logprobs_num"]
+        params, n_likely = payload["sampling_params"], payload["top_logprobs_num"]
         status, answer = self._complete(
             {
                 "prompt": payload["input_ids"],
-                "max_tokens": asked["max_new_tokens"],
-                "seed": asked["sampling_seed"],
+                "max_tokens": params["max_new_tokens"],
+                "seed": params["sampling_seed"],
                 "logprobs": n_likely,
             }
         )
@@ -224,7 +224,7 @@ class SGLangStandIn(StandIn):
             return status, answer
         (choice,) = answer["choices"]
         ids, reason = choice["token_ids"], "length"
-        ends = [] if asked["ignore_eos"] else [self.eos, *asked["stop_token_ids"]]
+        ends = [] if params["ignore_eos"] else [self.eos, *params["stop_token_ids"]]
         count = next((n for n, token in enumerate(ids, 1) if token in ends), 0)
         if count:
             ids, reason = ids[:count], "stop"

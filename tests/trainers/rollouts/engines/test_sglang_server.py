@@ -59,10 +59,10 @@ def test_requests_say_all_that_decides_their_tokens(
     path, payload = server.posts[-1]
     assert path == "/generate" and payload["return_logprob"] is True
     assert payload["input_ids"] == [1] * 30
-    asked = payload["sampling_params"]
-    assert (asked["max_new_tokens"], asked["sampling_seed"]) == (2, 2**62)
-    assert (asked["temperature"], asked["top_p"], asked["top_k"]) == (0.7, 1.0, -1)
-    assert asked["stop_token_ids"] == [4, 9] and not asked["ignore_eos"]
+    settings = payload["sampling_params"]
+    assert (settings["max_new_tokens"], settings["sampling_seed"]) == (2, 2**62)
+    assert (settings["temperature"], settings["top_p"], settings["top_k"]) == (0.7, 1.0, -1)
+    assert settings["stop_token_ids"] == [4, 9] and not settings["ignore_eos"]
 
 
 def test_only_the_callers_stop_ids_stop(engine: SGLangServerEngine, server: SGLangStandIn) -> None:
@@ -70,9 +70,9 @@ def test_only_the_callers_stop_ids_stop(engine: SGLangServerEngine, server: SGLa
     server.eos = 12
     sampling = Sampling(max_tokens=6, stop_ids=(46,))
     (completion,) = generate(engine, [[10]], sampling, seeds=[0])
-    asked = [body for path, body in server.posts if path == "/generate"]
-    assert asked[1]["input_ids"] == [10, 10, 11, 12]
-    assert asked[1]["sampling_params"]["max_new_tokens"] == 3
+    settings = [body for path, body in server.posts if path == "/generate"]
+    assert settings[1]["input_ids"] == [10, 10, 11, 12]
+    assert settings[1]["sampling_params"]["max_new_tokens"] == 3
     assert completion.ids == [10, 11, 12, 43, 44, 45] and not completion.stopped
     assert len(completion.logprobs) == 6
     (completion,) = generate(engine, [[44]], sampling, seeds=[0])
@@ -96,8 +96,8 @@ def test_weights_travel_in_requests_where_no_folder_is_shared(
     ]  # fmt: skip
     assert server.weights == "5" and not list(tmp_path.rglob("*.safetensors"))
     parameters = dict(model.named_parameters())
-    assert set(server.sent) == {*parameters, "lm_head.weight"}
-    assert all(torch.equal(server.sent[name], tensor) for name, tensor in parameters.items())
+    assert set(server.received) == {*parameters, "lm_head.weight"}
+    assert all(torch.equal(server.received[name], tensor) for name, tensor in parameters.items())
     server.refusal["/update_weights_from_tensor"] = "shape mismatch"
     with pytest.raises(EngineFailure, match=r"SGLang server .* shape mismatch"):
         engine.sync(policy_weights(model), 6)
