@@ -49,7 +49,7 @@ class EpisodeProgress:
         if self._lines is not None:
             self._lines.begin("episodes", total, completed)
         self._lock = threading.Lock()
-        self._tokens_written, self._began = 0, time.monotonic()
+        self._tokens_written, self._start_time = 0, time.monotonic()
 
     def __enter__(self) -> EpisodeProgress:
         """Show the bar."""
@@ -97,7 +97,9 @@ class EpisodeProgress:
         if len(valid) < len(rows):
             parts.append(f"{len(rows) - len(valid)} failed")
         if self._tokens_written:
-            parts.append(f"tokens_s {self._tokens_written / (time.monotonic() - self._began):,.0f}")
+            parts.append(
+                f"tokens_s {self._tokens_written / (time.monotonic() - self._start_time):,.0f}"
+            )
         tokens = sum(row.prompt_tokens + row.completion_tokens for row in rows)
         if tokens:
             parts.append(f"{tokens:,} tokens")

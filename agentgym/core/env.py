@@ -11,22 +11,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from math import inf
 from typing import Any, Generic, TypeVar
 
-import gymnasium
 from gymnasium.error import ResetNeeded
 
 from agentgym.core.delegation import Delegation
+from agentgym.core.expert_answers import ExpertAnswers
 from agentgym.core.extension import TurnAnswers
 from agentgym.core.extensions import ExtendedLanguage, Extensions
-from agentgym.core.family_contract import FamilyContract, refuse_private_names
+from agentgym.core.family_contract import refuse_private_names
 from agentgym.core.fingerprint import fingerprint
 from agentgym.core.hooks import TASK_TERM, HookRunner, TurnReward
 from agentgym.core.info import ENTRIES, FIRST_ENTRIES, Info, Source, shuffled
-from agentgym.core.language import Language
+from agentgym.core.language import Language, checked_language
 from agentgym.core.later import MaybeLater
 from agentgym.core.options import (
     check_arguments,
@@ -35,7 +34,6 @@ from agentgym.core.options import (
     check_seed,
     integer,
 )
-from agentgym.core.oracle import DemonstratorPolicy, OraclePolicy
 from agentgym.core.outcome import (
     OBSERVATION_LENGTH,
     Outcome,
@@ -47,7 +45,6 @@ from agentgym.core.outcome import (
 )
 from agentgym.core.returned_values import (
     checked_details,
-    checked_number,
     checked_outcome,
     checked_terms,
     checked_text,
@@ -56,7 +53,6 @@ from agentgym.core.reward_functions import read_hooks
 from agentgym.core.snapshots import Snapshot, fitting_task
 from agentgym.core.spaces import UnicodeText
 from agentgym.core.tasks import Task, TaskSet
-from agentgym.errors import ConfigurationError
 
 _BEGUN = Outcome("")
 """The outcome that stands for a reset in `TextEnv._info`."""
@@ -66,7 +62,7 @@ Session = TypeVar("Session")
 """The game of a family's episode; :meth:`TextEnv._start` stores it in ``_session``."""
 
 
-class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
+class TextEnv(ExpertAnswers, Generic[Session]):
     """A Gymnasium environment whose observations and actions are text.
 
     Args:
@@ -147,25 +143,22 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.language = Language(self.action_specs, grammar, self.action_length)
         self.tasks = tasks
         self.default_horizon = self.extensions.horizon(integer(horizon, "horizon", 1))
-        if split is None:
-            split = "train" if "train" in tasks.splits else tasks.splits[0]
-        self.split = tasks.check(split)
+        default = "train" if "train" in tasks.splits else tasks.splits[0]
+        self.split = tasks.check(default if split is None else split)
         self.expose_oracle = expose_oracle
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         self.observation_space = UnicodeText(OBSERVATION_LENGTH)
         self.action_space = UnicodeText(self.action_length)
         self.hooks = HookRunner(read_hooks(reward_hooks), self.reported_details())
-        self.turn = 0
-        self.horizon = self.default_horizon
+        self.turn, self.horizon = 0, self.default_horizon
         self._session: Session | None = None
         self.__task: Task | None = None
         self.__digest: str | None = None
-        self._running = False
-        self.__hooked = False
+        self._running = self.__hooked = False
         self.__observation = ""
         self.__last_action: str | None = None
         self.__score = 0.0
-        self.__answers: dict[str, Any] = {}
+        self._expert_answers = {}
 
     # -- the Gymnasium interface ----------------------------------------------------------------
 
@@ -191,7 +184,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             TaskNotFound: The named task does not exist.
         """
         self._running = False
-        self.__answers = {}
+        self._expert_answers = {}
         # Before anything is drawn: a refused reset leaves the generator as it was.
         settings = check_reset(options, self.reset_options)
         super().reset(seed=check_seed(seed))
@@ -235,8 +228,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         text, trailing, problem = self.spoken.understand(action)
         self._running = False  # if the engine raises, the episode is over
         # Most turns have none, and testing is cheaper than a new dict.
-        if self.__answers:
-            self.__answers = {}
+        if self._expert_answers:
+            self._expert_answers = {}
         # Tested here, because going through an empty `Extensions` would make a turn 20% slower.
         if self.extensions.parts:
             outcome = self._play_extended(action, text, problem)
@@ -285,10 +278,9 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
                 details=info["details"],
                 response=action,
             )
-            if self.hooks.judged:
-                info["verdicts"] = {k: asdict(v) for k, v in self.hooks.verdicts.items()}
-            if self.hooks.costs:
-                info["costs"] = {k: asdict(v) for k, v in self.hooks.costs.items()}
+            # Key by key, as update would compute what nobody has read.
+            for key, values in self.hooks.reports().items():
+                info[key] = values
         if self.__hooked or outcome.terms:
             reward = total(terms.values())
         return self.__observation, reward, terminated, truncated, info
@@ -332,12 +324,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     @language.setter
     def language(self, language: Language) -> None:
-        if type(language).read is not Language.read:
-            raise ConfigurationError(
-                f"expected a language that overrides understand, got {type(language).__name__}, "
-                "which overrides read: turns would pass it by; move what it does to understand"
-            )
-        self.__language = language
+        self.__language = checked_language(language)
         # An attribute and not a property, because every turn reads it twice.
         extended = self.extensions.specs
         self.spoken = ExtendedLanguage(language, self.extensions) if extended else language
@@ -356,10 +343,6 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     def last_action(self) -> str | None:
         """The last action in the native grammar; None before the first turn."""
         return self.__last_action
-
-    def potential(self) -> float:
-        """Return phi of the present state, for potential-based shaping."""
-        return checked_number(self, "_potential", self._ask_once("_potential"))
 
     @property
     def configuration(self) -> str:
@@ -424,45 +407,11 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
                 self._put(old, snapshot.task_digest, snapshot)
             raise
 
-    def oracle(self) -> OraclePolicy:
-        """Return the oracle policy, which plays the solver's actions."""
-        return OraclePolicy(self)
-
-    def demonstrator(self) -> DemonstratorPolicy:
-        """Return the policy of the demonstrator, chosen by ``expert=``, which may make mistakes."""
-        return DemonstratorPolicy(self)
-
-    def oracle_action(self) -> str | None:
-        """Return the solver's next action in this environment's grammar, or None."""
-        return self._spoken_action("_oracle_action")
-
-    def demonstrator_action(self) -> str | None:
-        """Return the demonstrator's next action in this environment's grammar, or None."""
-        return self._spoken_action("_demonstrator_action")
-
     def action_prompt(self) -> str:
         """Return the paragraph that explains to a language model how to write actions."""
         return self.spoken.prompt()
 
-    def plan_horizon(self, plan: int | None) -> int | None:
-        """Return the turn budget whose first try has room for a plan of some number of actions."""
-        turns = self.extensions.turns(plan)
-        return turns and self.extensions.horizon(turns)
-
     # -- helpers --------------------------------------------------------------------------------
-
-    def _spoken_action(self, method: str) -> str | None:
-        """Call an expert's method, and write its action in this environment's grammar."""
-        action = self._ask_once(method)
-        if action is None:
-            return None
-        return self.spoken.write(self.extensions.expert(checked_text(self, method, action)))
-
-    def _ask_once(self, method: str) -> Any:
-        """Call a method of the family, and cache its result for this state: experts can be slow."""
-        if method not in self.__answers:
-            self.__answers[method] = getattr(self, method)()
-        return self.__answers[method]
 
     def _play_extended(self, action: str, text: str, problem: str) -> Outcome:
         """Take a turn through the extensions."""
@@ -499,7 +448,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.__hooked = episode["hooked"]
         self.__observation = episode["observation"]
         self.__last_action = episode["last_action"]
-        self.__answers = {}
+        self._expert_answers = {}
         self.extensions.restore(episode["extensions"])
         self.__dice = episode["dice"]
         self.hooks.restore(state.hooks)

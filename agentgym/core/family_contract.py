@@ -157,7 +157,8 @@ def refuse_private_names(cls: type, base: type) -> None:
     Raises:
         ConfigurationError: A private method or attribute of the base is overridden.
     """
-    private = (name for name in vars(base) if name.startswith("_") and not name.startswith(_OWN))
+    names = {name for parent in (base, *base.__bases__) for name in vars(parent)}
+    private = (name for name in sorted(names) if name.startswith("_") and not name.startswith(_OWN))
     # The whole MRO: a mixin before TextEnv overrides its methods as the class itself does.
     for name in (*private, "_running"):
         owner = next((parent for parent in cls.__mro__ if name in vars(parent)), base)

@@ -9,7 +9,7 @@ import copy
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -296,6 +296,15 @@ class HookRunner:
     def verdicts(self) -> dict[str, Verdict]:
         """Verdicts on the last turn, by hook name."""
         return {hook.name: hook.verdict for hook in self._judges if hook.verdict}
+
+    def reports(self) -> dict[str, dict[str, Any]]:
+        """Return what ``info`` says of judges and costs on the last turn, besides the terms."""
+        reports = {}
+        if self._judges:
+            reports["verdicts"] = {name: asdict(value) for name, value in self.verdicts.items()}
+        if self.costs:
+            reports["costs"] = {name: asdict(value) for name, value in self.costs.items()}
+        return reports
 
     def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool = False) -> None:
         """Pass the recorded verdicts of an episode to its judges before a replay.

@@ -136,3 +136,17 @@ def _write(specs: tuple[ActionSpec, ...], grammar: str, native: str) -> str:
 @cache
 def _tools_json(specs: tuple[ActionSpec, ...]) -> str:
     return json.dumps(openai_tools(specs))
+
+
+def checked_language(language: Language) -> Language:
+    """Return a language through which every turn goes.
+
+    Raises:
+        ConfigurationError: It overrides `Language.read`, which turns do not call.
+    """
+    if type(language).read is not Language.read:
+        raise ConfigurationError(
+            f"expected a language that overrides understand, got {type(language).__name__}, "
+            "which overrides read: turns would pass it by; move what it does to understand"
+        )
+    return language

@@ -35,7 +35,7 @@ class PromptWriter:
 
     def __init__(self, writer: ChatWriter, env: str = "", prompt: str = "") -> None:
         self._writer, self._env, self._prompt = writer, env, prompt
-        self._seen: set[tuple[str, str]] = set()
+        self._written_prompts: set[tuple[str, str]] = set()
 
     def rows(self, episode: Episode) -> list[dict[str, Any]]:
         """Return the row of an episode's task; none if an earlier episode had the task.
@@ -49,9 +49,9 @@ class PromptWriter:
                 f"{episode.env_id} is no plain JSON value, or secret: leave it out"
             )
         key = (episode.env_id, episode.task_id)
-        if key in self._seen:
+        if key in self._written_prompts:
             return []
-        self._seen.add(key)
+        self._written_prompts.add(key)
         messages = self._writer.opening(episode)
         speech = self._writer.speech(episode)
         task = speech.tasks.find(episode.task_id)

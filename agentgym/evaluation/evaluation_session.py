@@ -49,7 +49,7 @@ class EvaluationSession:
     ) -> None:
         self._planned, self._folder, self._record = planned, folder, record
         self._on_episode = on_episode
-        self._began = time.monotonic()
+        self._start_time = time.monotonic()
         self.started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.results: dict[Key, EpisodeResult] = {}
         old_results: dict[Key, EpisodeResult] = {}
@@ -87,7 +87,7 @@ class EvaluationSession:
     @property
     def seconds(self) -> float:
         """Seconds since this session began."""
-        return time.monotonic() - self._began
+        return time.monotonic() - self._start_time
 
     @property
     def seconds_in_all(self) -> float:

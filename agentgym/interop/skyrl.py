@@ -55,7 +55,7 @@ class SkyRLEpisode:
         self._dialogue.require_one_agent()
         require_growing(self._dialogue.prompt)
         self._last: Mapping[str, Any] = {}
-        self._done = True
+        self._is_over = True
         self.turns = 0
         self.max_turns = self._dialogue.horizon
 
@@ -66,7 +66,7 @@ class SkyRLEpisode:
         task = self._task
         messages = self._dialogue.reset(task.task_id, seed=task.seed, horizon=task.horizon)
         self.turns, self.max_turns, self._last = 0, self._dialogue.horizon, {}
-        self._done = False
+        self._is_over = False
         return messages, {"task_id": task.task_id}
 
     def step(self, action: str) -> dict[str, Any]:
@@ -79,9 +79,9 @@ class SkyRLEpisode:
         Raises:
             EnvFailure: The environment failed.
         """
-        self._done = True  # if it fails
+        self._is_over = True  # if it fails
         turn = self._dialogue.step(action)
-        self.turns, self._last, self._done = self.turns + 1, turn.info, turn.done
+        self.turns, self._last, self._is_over = self.turns + 1, turn.info, turn.done
         messages = [] if turn.done else [{"role": "user", "content": turn.text}]
         return {
             "observations": messages,
@@ -106,8 +106,8 @@ class SkyRLEpisode:
 
     def close(self) -> None:
         """Close the environment."""
-        if not self._done:
-            self._done = True
+        if not self._is_over:
+            self._is_over = True
             warn_of_early_end("SkyRL", self._task.env, self.turns, self.max_turns, CAUSES)
         self._dialogue.close()
 

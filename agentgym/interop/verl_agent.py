@@ -61,7 +61,7 @@ class VerlAgentManager:
         self._dialogues = [Dialogue(env, prompt=prompt, kwargs=kwargs) for _ in range(count)]
         self._ids = self._dialogues[0].draw(split, num_tasks, seed)
         self._next = 0
-        self._done = np.ones(count, bool)
+        self._are_over = np.ones(count, bool)
         self._infos: list[dict[str, Any]] = [{} for _ in range(count)]
 
     def reset(self, kwargs: Any = None) -> tuple[Observations, list[dict[str, Any]]]:
@@ -80,7 +80,7 @@ class VerlAgentManager:
         ids = self._named(kwargs) or self._drawn()
         for dialogue, task_id in zip(self._dialogues, ids, strict=True):
             dialogue.reset(task_id)
-        self._done[:] = False
+        self._are_over[:] = False
         self._infos = [{"task_id": task_id, "won": False} for task_id in ids]
         return self._observations(), [dict(info) for info in self._infos]
 
@@ -108,10 +108,10 @@ class VerlAgentManager:
         for number, (dialogue, action) in enumerate(
             zip(self._dialogues, text_actions, strict=True)
         ):
-            if self._done[number]:
+            if self._are_over[number]:
                 continue
             turn = dialogue.step(action)
-            rewards[number], self._done[number] = turn.reward, turn.done
+            rewards[number], self._are_over[number] = turn.reward, turn.done
             self._infos[number] = {
                 "task_id": turn.info["task_id"],
                 "won": bool(turn.info["success"]),
@@ -119,7 +119,7 @@ class VerlAgentManager:
                 "is_action_valid": np.array(turn.info["action_valid"]),
             }
         infos = [dict(info) for info in self._infos]
-        return self._observations(), rewards, self._done.copy(), infos
+        return self._observations(), rewards, self._are_over.copy(), infos
 
     def build_text_obs(self) -> list[str]:
         """Return the next text for each model."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import gymnasium
@@ -88,12 +87,8 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
         for name in self.hook_names:
             total += terms.get(name, 0.0)
         info = {**info, "reward_terms": terms}
-        if self._runner.judged:
-            verdicts = {name: asdict(verdict) for name, verdict in self._runner.verdicts.items()}
-            info["verdicts"] = {**info.get("verdicts", {}), **verdicts}
-        if self._runner.costs:
-            used = {name: asdict(cost) for name, cost in self._runner.costs.items()}
-            info["costs"] = {**info.get("costs", {}), **used}
+        for key, values in self._runner.reports().items():
+            info[key] = {**info.get(key, {}), **values}
         return observation, total, terminated, truncated, info
 
     def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool = False) -> None:

@@ -29,19 +29,19 @@ class ProgressLines:
     def __init__(self, write: Callable[[str], None], soonest: float = 10.0) -> None:
         self._write, self._soonest = write, soonest
         self._lock = threading.Lock()
-        self._ended = threading.Event()
+        self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self.begin("start", 1)
 
     def start(self) -> None:
         """Write a line whenever a minute has brought none, until :meth:`stop`."""
-        self._ended.clear()
+        self._stopped.clear()
         self._thread = threading.Thread(target=self._watch, daemon=True, name="agentgym-progress")
         self._thread.start()
 
     def stop(self) -> None:
         """Stop writing lines by itself; may be called twice."""
-        self._ended.set()
+        self._stopped.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -51,7 +51,7 @@ class ProgressLines:
         with self._lock:
             self._description, self._total = description, total
             self._first = self._completed = completed
-            self._began = self._moved = self._last_line = time.monotonic()
+            self._start_time = self._moved = self._last_line = time.monotonic()
             self._values, self._tokens = "", 0
 
     @property
@@ -62,19 +62,19 @@ class ProgressLines:
     def update(self, completed: int, values: str = "") -> None:
         """Record the progress with measurements; write a line if it is time, or at the end."""
         with self._lock:
-            now = time.monotonic()
-            self._completed, self._values, self._moved = completed, values, now
-            if now - self._last_line >= self._soonest or completed >= self._total:
-                self._say(now, values)
+            current_time = time.monotonic()
+            self._completed, self._values, self._moved = completed, values, current_time
+            if current_time - self._last_line >= self._soonest or completed >= self._total:
+                self._say(current_time, values)
 
     def show(self, completed: int, values: str) -> None:
         """Write a line if there was none for a minute, even without progress."""
         with self._lock:
-            now = time.monotonic()
+            current_time = time.monotonic()
             if completed != self._completed:
-                self._completed, self._moved = completed, now
-            if now - self._last_line >= LATEST - POLL:
-                self._say(now, values, f"after {now - self._moved:.0f} s")
+                self._completed, self._moved = completed, current_time
+            if current_time - self._last_line >= LATEST - POLL:
+                self._say(current_time, values, f"after {current_time - self._moved:.0f} s")
 
     def count(self, tokens: int) -> None:
         """Count tokens that have come."""
@@ -84,30 +84,32 @@ class ProgressLines:
     def say_if_silent(self) -> None:
         """Write a line if there was none for nearly a minute."""
         with self._lock:
-            now = time.monotonic()
-            silent = now - self._last_line
+            current_time = time.monotonic()
+            silent = current_time - self._last_line
             if silent >= LATEST - POLL:
                 speed = f"tokens_s {self._tokens / silent:,.0f}" if self._tokens else self._values
-                self._say(now, speed, f"after {now - self._moved:.0f} s")
+                self._say(current_time, speed, f"after {current_time - self._moved:.0f} s")
 
     def _watch(self) -> None:
         """Look now and then whether it is time for a line."""
-        while not self._ended.wait(POLL):
+        while not self._stopped.wait(POLL):
             self.say_if_silent()
 
-    def _say(self, now: float, *values: str) -> None:
+    def _say(self, current_time: float, *values: str) -> None:
         """Write a line, with the time left if it is known."""
-        self._last_line, self._tokens = now, 0
+        self._last_line, self._tokens = current_time, 0
         place = f"{self._completed}/{self._total}"
         if self._total == 1:
             place = "done" if self._completed else ""
-        parts = (f"[{self._description}] {place}".rstrip(), *values, self._time_left(now))
+        parts = (f"[{self._description}] {place}".rstrip(), *values, self._time_left(current_time))
         self._write("  ".join(filter(None, parts)))
 
-    def _time_left(self, now: float) -> str:
+    def _time_left(self, current_time: float) -> str:
         """Write the time left, by the time that a part took so far."""
         completed = self._completed - self._first
         if completed <= 0 or self._total == 1:
             return ""
-        seconds_left = (self._moved - self._began) / completed * (self._total - self._completed)
-        return f"left {max(0.0, seconds_left - (now - self._moved)):.0f} s"
+        seconds_left = (
+            (self._moved - self._start_time) / completed * (self._total - self._completed)
+        )
+        return f"left {max(0.0, seconds_left - (current_time - self._moved)):.0f} s"

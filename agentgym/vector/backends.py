@@ -288,11 +288,11 @@ class Threads:
 
     def _overdue(self) -> list[Received]:
         """Abandon the jobs that exceeded their time limit; return their failures as results."""
-        now = time.monotonic()
+        current_time = time.monotonic()
         results: list[Received] = []
         for slot, job in list(self._waiting.items()):
             operation = job.request.operation
-            if now - job.started > self._limits.of(operation) and self._abandon(job):
+            if current_time - job.started > self._limits.of(operation) and self._abandon(job):
                 del self._waiting[slot]
                 results.append((slot, SlotFailure(self._limits.overdue(operation))))
         return results
@@ -320,9 +320,9 @@ class Threads:
         """Return how long to wait before a job can be overdue; infinite without a limit."""
         if not self._limits.any:
             return float("inf")
-        now = time.monotonic()
+        current_time = time.monotonic()
         # One millisecond more, so that the wait does not end just before the limit.
-        return max(0.0, min(map(self._deadline, self._waiting.values())) - now) + 0.001
+        return max(0.0, min(map(self._deadline, self._waiting.values())) - current_time) + 0.001
 
     def _deadline(self, job: _Job) -> float:
         """Return when a job becomes overdue; for a job that has not started, the earliest time."""

@@ -128,20 +128,20 @@ class Meter:
         self._allowed: defaultdict[int, float] = defaultdict(lambda: REPLAY_SECONDS)
         self._busy: tuple[int, float] | None = None
 
-    def begin(self, slot: int, operation: SlotOperation, now: float) -> None:
-        """Record that an operation begins at monotonic time ``now``, which ends the last one."""
-        self.end(now)
-        self._busy = slot, now
+    def begin(self, slot: int, operation: SlotOperation, current_time: float) -> None:
+        """Record that an operation begins at a monotonic time, which ends the last one."""
+        self.end(current_time)
+        self._busy = slot, current_time
         if operation is SlotOperation.RESET:
             self._clear(slot)
             self._allowed[slot] = REPLAY_SECONDS
         self._operations[slot] += 1
 
-    def end(self, now: float) -> None:
+    def end(self, current_time: float) -> None:
         """Record that no operation is running."""
         if self._busy is not None:
             slot, since = self._busy
-            self._seconds[slot] += now - since
+            self._seconds[slot] += current_time - since
             self._busy = None
 
     def due(self, slot: int) -> bool:

@@ -116,9 +116,9 @@ def _serve(connection: Connection, status: SharedStatus) -> None:
     meter = Meter()
 
     def on_enter(slot: int, operation: SlotOperation) -> None:
-        now = time.monotonic()
-        meter.begin(slot, operation, now)
-        status.begin(slot, now + setup.limits.of(operation))
+        current_time = time.monotonic()
+        meter.begin(slot, operation, current_time)
+        status.begin(slot, current_time + setup.limits.of(operation))
 
     try:
         slots = Slots(pickle.loads(setup.factories), on_enter, origins=True)
@@ -156,9 +156,9 @@ def _checkpoints(slots: Slots, meter: Meter, numbers: Sequence[int]) -> dict[int
     for slot in filter(meter.due, numbers):
         start = time.monotonic()
         checkpoint = slots.checkpoint(slot)
-        now = time.monotonic()
-        meter.end(now)
-        meter.saved(slot, now - start)
+        current_time = time.monotonic()
+        meter.end(current_time)
+        meter.saved(slot, current_time - start)
         if checkpoint is not None:
             checkpoints[slot] = checkpoint
     return checkpoints

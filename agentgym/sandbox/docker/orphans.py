@@ -53,10 +53,10 @@ def sweep(engine: DockerEngine) -> list[str]:
     """
     removed = []
     containers = engine.api.containers(all=True, filters={"label": OWNER})
-    now = time.time()
+    current_time = time.time()
     for container in containers:
         owner = str((container.get("Labels") or {}).get(OWNER, ""))
-        useless = owner != owners.this_process() and _ended(container, now)
+        useless = owner != owners.this_process() and _is_orphaned(container, current_time)
         if (useless or owners.is_gone(owner)) and remove(engine, container["Id"]):
             removed.append(container["Id"])
             _log.info("removed the container %.12s of %s, which has ended", container["Id"], owner)
@@ -86,9 +86,9 @@ def remove(engine: DockerEngine, container: str) -> bool:
     return existed
 
 
-def _ended(container: dict[str, Any], now: float) -> bool:
+def _is_orphaned(container: dict[str, Any], current_time: float) -> bool:
     """Return whether a container cannot be in use any more."""
     state = container.get("State")
     if state == "created":
-        return now - float(container.get("Created", now)) > YOUNG
+        return current_time - float(container.get("Created", current_time)) > YOUNG
     return state not in RUNNING

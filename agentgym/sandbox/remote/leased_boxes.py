@@ -117,7 +117,7 @@ class LeasedBoxes:
         self._visible = tuple(path.resolve() for path in visible)
         self._boxes: dict[str, Box] = {}
         self._lock = threading.Lock()
-        self._ended = threading.Event()
+        self._stopped = threading.Event()
         self._threads = ThreadPoolExecutor(2 * max_boxes + 2, "boxes")  # to ask and to close
         threading.Thread(target=self._expire, name="leases", daemon=True).start()
 
@@ -166,10 +166,10 @@ class LeasedBoxes:
 
     def renew(self, names: Sequence[str]) -> list[str]:
         """Renew the leases of sandboxes, and return the names that do not exist."""
-        now = time.monotonic()
+        current_time = time.monotonic()
         for name in names:
             if name in self._boxes:
-                self._boxes[name].expires = now + self.lease
+                self._boxes[name].expires = current_time + self.lease
         return [name for name in names if name not in self._boxes]
 
     def __len__(self) -> int:
@@ -178,7 +178,7 @@ class LeasedBoxes:
 
     def close(self) -> None:
         """Close all sandboxes."""
-        self._ended.set()
+        self._stopped.set()
         for name, box in list(self._boxes.items()):
             self._close(name, box)
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -231,10 +231,10 @@ class LeasedBoxes:
 
     def _expire(self) -> None:
         """Close sandboxes with expired leases, until the server ends."""
-        while not self._ended.wait(min(5.0, self.lease / 4)):
-            now = time.monotonic()
+        while not self._stopped.wait(min(5.0, self.lease / 4)):
+            current_time = time.monotonic()
             for name, box in list(self._boxes.items()):
-                if box.expires < now and not box.busy:
+                if box.expires < current_time and not box.busy:
                     _log.warning("closing the sandbox %.8s, whose client has fallen silent", name)
                     with contextlib.suppress(Exception):
                         self._close(name, box)

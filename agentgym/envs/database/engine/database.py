@@ -78,13 +78,13 @@ class Database:
         )
         self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         self._fill(state)
-        self._begun = self._connection.total_changes if state is None else -1
+        self._changes_at_start = self._connection.total_changes if state is None else -1
         self._bound()
 
     @property
     def changed(self) -> bool:
         """Whether a statement has changed a row since the tables were made."""
-        return self._connection.total_changes != self._begun
+        return self._connection.total_changes != self._changes_at_start
 
     def execute(self, sql: str) -> SqlResult:
         """Execute one statement of a policy.
@@ -111,7 +111,7 @@ class Database:
             words = self._words(error)
             if self._connection.in_transaction:  # Some errors have ended it.
                 self._trusted("ROLLBACK")
-            self._begun += self._connection.total_changes - changes_before
+            self._changes_at_start += self._connection.total_changes - changes_before
             raise SqlError(words) from error
         cursor.close()
         self._trusted("COMMIT")

@@ -75,7 +75,7 @@ class UniverseFacts:
         """The numbers of each kind's things."""
         self.names: list[str] = self._draw_names(config, seed)
         """Name of each thing, which is the title of its article."""
-        self.years: list[int] = self._begun()
+        self.years: list[int] = self._draw_years()
         """Year in which each thing began, smaller numbers of a kind first; 0 if it has none."""
         draw = self.stream("women")
         self.women: list[bool] = [draw.below(2) == 1 for _ in self.entities.get("person", ())]
@@ -179,7 +179,7 @@ class UniverseFacts:
         }
         return [name for kind in self.entities for name in names_by_kind[kind]]
 
-    def _begun(self) -> list[int]:
+    def _draw_years(self) -> list[int]:
         """Draw the year of each thing."""
         years: list[int] = []
         for kind, numbers in self.entities.items():

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from agentgym.envs.swe.grading.test_run import TestRun, run_tests
@@ -128,12 +127,7 @@ class Workbench:
         self._box = self._boxes.open(stub, grading=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the box."""
         if self._box is not None:
             self._box.close()

@@ -57,7 +57,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = self._split()
-        self._at = 0
+        self._position = 0
         self._parents: dict[str, tuple[str, ...]] = {}
         self._aliases: dict[_Signature, tuple[Atom, list[Atom], dict[str, str]]] = {}
         self._rules: dict[str, tuple[list[Atom], list[Atom], dict[str, str]]] = {}
@@ -67,7 +67,7 @@ class _Parser:
         self._types: dict[str, str] = {}
 
     def document(self) -> Logic:
-        while not self._ended():
+        while not self._is_at_end():
             self._type()
         rules = [self._rule(name) for name in sorted(self._rules)]
         for rule in rules:
@@ -93,16 +93,16 @@ class _Parser:
             raise self._error(f"a word or mark at {self._text[end : end + 20]!r}", end)
         return tokens
 
-    def _ended(self) -> bool:
-        return self._at >= len(self._tokens)
+    def _is_at_end(self) -> bool:
+        return self._position >= len(self._tokens)
 
     def _peek(self) -> str:
-        return "" if self._ended() else self._tokens[self._at][1]
+        return "" if self._is_at_end() else self._tokens[self._position][1]
 
     def _accept(self, text: str) -> bool:
         if self._peek() != text:
             return False
-        self._at += 1
+        self._position += 1
         return True
 
     def _expect(self, text: str) -> None:
@@ -110,14 +110,14 @@ class _Parser:
             raise self._error(f"{text!r}, got {self._peek() or 'the end'!r}")
 
     def _take(self, kind: str) -> str:
-        if self._ended() or self._tokens[self._at][0] != kind:
+        if self._is_at_end() or self._tokens[self._position][0] != kind:
             raise self._error(f"a {kind}, got {self._peek() or 'the end'!r}")
-        self._at += 1
-        return self._tokens[self._at - 1][1]
+        self._position += 1
+        return self._tokens[self._position - 1][1]
 
     def _error(self, expected: str, position: int | None = None) -> DataError:
         if position is None:
-            position = len(self._text) if self._ended() else self._tokens[self._at][2]
+            position = len(self._text) if self._is_at_end() else self._tokens[self._position][2]
         line = self._text.count("\n", 0, position) + 1
         return DataError(
             f"expected {expected} in line {line} of the game's logic; "
@@ -237,7 +237,10 @@ class _Parser:
     def _source(self) -> None:
         """Skip kinds and source of predicates, which only the Inform 7 compiler needs."""
         self._types = {}
-        if self._tokens[self._at + 1 : self._at + 2] and self._tokens[self._at + 1][1] == "(":
+        if (
+            self._tokens[self._position + 1 : self._position + 2]
+            and self._tokens[self._position + 1][1] == "("
+        ):
             self._atom()
         else:
             self._name()

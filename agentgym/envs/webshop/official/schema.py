@@ -42,7 +42,7 @@ class CatalogEntry:
         if not isinstance(value, Mapping):
             _raise_wrong(path, "an object", value)
         self._fields = value
-        self._where = path
+        self._path = path
 
     def __contains__(self, name: str) -> bool:
         """Return whether there is such a field."""
@@ -73,8 +73,8 @@ class CatalogEntry:
     def wrong(self, name: str, expected: str) -> NoReturn:
         """Raise DataError for a field."""
         if name not in self._fields:
-            raise DataError(_message(f"{name!r} of {self._where}", expected, "no such field"))
-        _raise_wrong(f"{name!r} of {self._where}", expected, self._fields[name])
+            raise DataError(_message(f"{name!r} of {self._path}", expected, "no such field"))
+        _raise_wrong(f"{name!r} of {self._path}", expected, self._fields[name])
 
 
 def listed(value: Any, path: str) -> list[Any] | tuple[Any, ...]:

@@ -12,7 +12,6 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from agentgym.envs.swe.held_out.answers import binding, equal, known_names, read_answer
@@ -130,14 +129,9 @@ class BankBuilder:
         write_files(self._box, self._sound)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close them."""
-        self._opened.__exit__(kind, error, trace)
+        self._opened.__exit__(*error)
 
     def add(self, faults: Sequence[QuestionedTask]) -> None:
         """Make the questions of those tasks that the file lacks, and write it.
