@@ -46,7 +46,7 @@ class Tries(Extension):
     @property
     def info(self) -> Mapping[str, Any]:
         """Number of the current try, from 1."""
-        return {"try": self._try_number}
+        return {"try": self._now}
 
     def begin(self, goal: str, horizon: int) -> None:
         """Begin the first try; each has an equal share of the turns, the last one the rest."""
@@ -56,7 +56,7 @@ class Tries(Extension):
 
     def _count(self, number: int) -> None:
         """Count the turns and the rewards of a try."""
-        self._try_number, self._paid = number, 0.0
+        self._now, self._paid = number, 0.0
         # The try ends when this many turns of the episode are left.
         self._end = 0 if number == self._last else self._left - self._share
 
@@ -75,9 +75,9 @@ class Tries(Extension):
         terms = outcome.terms or {TASK_TERM: outcome.reward}
         self._paid += total(terms.values())
         over = outcome.terminated or outcome.truncated or self._left <= self._end
-        if not over or outcome.success or self._try_number == self._last:
+        if not over or outcome.success or self._now == self._last:
             return outcome
-        ended, terms = self._try_number, {**terms, TAKEN_BACK: -self._paid}
+        ended, terms = self._now, {**terms, TAKEN_BACK: -self._paid}
         self._count(ended + 1)
         anew = (
             f"\n\ntry {ended} of {self._last} ended unsolved . it begins anew .\n\n{turn.restart()}"
@@ -96,4 +96,4 @@ class Tries(Extension):
 
     def state(self, state: str) -> str:
         """Return the state, extended by the number of the try."""
-        return f"{state}\ntry {self._try_number}"
+        return f"{state}\ntry {self._now}"

@@ -12,7 +12,13 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from agentgym.envs.search.generator.vocabulary import ADJECTIVES, NOUNS
+from agentgym.envs.search.generator.vocabulary import (
+    ADJECTIVES,
+    MORE_SECOND_WORDS,
+    NOUNS,
+    SECOND_WORDS,
+    UNWANTED,
+)
 from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream
 
@@ -34,43 +40,10 @@ _FAMILY = ("ley mont eld ack arth or usk", "ock ine ast oth ick vin old", "er da
 _PLACE = ("en or ath isk ell una", "ar ost ik onn oss eck", "um ent ew ane alm il")
 _TOWN = (*_listed("ford holm by mouth stead bridge"), " Vale", " Cross", " Hill")
 _REGION = ("ia", "mark", "shire", "land")
-_SECOND: dict[str, tuple[str, ...]] = {
-    "town": _listed("Hill Bay Ford Vale Cross Bridge Moor Wood Lake Cliff Field Marsh"),
-    "region": ("Coast", "Heath", "Highlands"),
-    "company": _listed("Works Mills Foundry Press Brothers Instruments Company Stores Engines"),
-    "school": ("University", "Institute", "Academy", "College", "Polytechnic", "Conservatory"),
-    "ensemble": ("Quartet", "Consort", "Choir", "Band", "Orchestra", "Ensemble"),
-    "building": ("Tower", "Hall", "Observatory", "House", "Lighthouse", "Museum"),
-    "festival": ("Festival", "Fair", "Regatta", "Gala", "Pageant", "Carnival"),
-    "ship": ("Star", "Maid", "Queen", "Voyager", "Spirit", "Pride"),
-    "newspaper": ("Courier", "Gazette", "Herald", "Observer", "Chronicle", "Messenger"),
-    "river": ("Water", "Brook", "Beck"),
-    "event": ("Inquiry", "Exhibition", "Congress", "Trial", "Conference", "Dispute"),
-}
-"""The second words of two-word names; each kind's number of them is a multiple of SPACES."""
-_MORE_SECOND = {
-    "town": _listed(
-        "Abbey Bank Chase Common Corner Creek Dene Down Edge End Fell Gap Glen Green Haven Head "
-        "Hollow Lodge Mead Park Point Pool Reach Ridge"
-    ),
-    "company": _listed(
-        "Bakery Brewery Carpets Clocks Dairy Docks Dyeworks Farms Ferries Forge Gardens Glassworks "
-        "Lamps Leather Mines Motors Optics Paper Pianos Potteries Printers Quarries Sawmills "
-        "Shipyard Spinners Tannery Tools"
-    ),
-}
-"""Further second words of plain names in large universes, where they save many first words."""
 _AFTER_PEOPLE = {"company": 75, "building": 70, "ship": 60, "school": 40, "event": 50}
 """Of the namesakes of a kind, the share called after a family; the others are after a town."""
 _COMPOUND = ("town", "region")
 """Kinds whose names put a word and an ending together."""
-_UNWANTED = _listed(
-    "anal anus arse bitch boob coon cock cunt cum dick dyke fag fuck gook hitl kike kill kraut "
-    "lust murd nazi negr nig paki pedo penis piss poof porn pube puss queer rape rect retard satan "
-    "scat semen sex shit slav slut spic stalin suck tard terror tit tran turd twat vagin wank whor "
-    "wog"
-)
-"""What no word made of syllables may hold."""
 _PATIENCE = 32
 """Draws of a name before one more syllable is allowed."""
 _LIST = 5000
@@ -84,7 +57,7 @@ def acceptable(word: str) -> bool:
 
 @cache
 def _unwanted() -> re.Pattern[str]:
-    return re.compile("|".join(_UNWANTED))
+    return re.compile("|".join(UNWANTED))
 
 
 class UniverseNames:
@@ -191,7 +164,7 @@ class UniverseNames:
             return _stem(stream, self._place, more) + stream.choice(_REGION)
         if kind == "book":
             return self._book_title(more)
-        return f"{self._namesake(kind, more)} {stream.choice(_SECOND[kind])}"
+        return f"{self._namesake(kind, more)} {stream.choice(SECOND_WORDS[kind])}"
 
     def _namesake(self, kind: str, more: int) -> str:
         """Return the family, the town or the new word that a thing is called after."""
@@ -232,8 +205,11 @@ def _stem(stream: Stream, endings: Sequence[str], more: int) -> str:
 
 def _plain_second(kind: str, count: int) -> tuple[str, ...]:
     """Return the second words of plain names of a kind of which there are so many."""
-    words = _SECOND.get(kind, ())
-    return words + _MORE_SECOND.get(kind, ())[: max(count // 12 - len(words), 0) // SPACES * SPACES]
+    words = SECOND_WORDS.get(kind, ())
+    return (
+        words
+        + MORE_SECOND_WORDS.get(kind, ())[: max(count // 12 - len(words), 0) // SPACES * SPACES]
+    )
 
 
 def _sizes(counts: Mapping[str, int], is_plain: bool) -> tuple[int, int]:
@@ -248,7 +224,7 @@ def _sizes(counts: Mapping[str, int], is_plain: bool) -> tuple[int, int]:
     family_names = [
         4 * count // len(_plain_second(kind, count))
         for kind, count in counts.items()
-        if kind in _SECOND and kind != "town"
+        if kind in SECOND_WORDS and kind != "town"
     ]
     families = max(int((4 * people) ** 0.5), *family_names, 0) + SPACES
     return 4 * people // families + SPACES, families

@@ -33,40 +33,17 @@ ARITHMETIC: dict[type[ast.operator], tuple[str, ...]] = {
     ast.LShift: (">>",),
     ast.RShift: ("<<",),
 }
-TWINS = {
-    "min": "max",
-    "max": "min",
-    "any": "all",
-    "all": "any",
-    "floor": "ceil",
-    "ceil": "floor",
-    "startswith": "endswith",
-    "endswith": "startswith",
-    "lstrip": "rstrip",
-    "rstrip": "lstrip",
-    "ljust": "rjust",
-    "rjust": "ljust",
-    "find": "rfind",
-    "rfind": "find",
-    "partition": "rpartition",
-    "rpartition": "partition",
-    "split": "rsplit",
-    "rsplit": "split",
-    "lower": "upper",
-    "upper": "lower",
-    "append": "insert",
-    "bisect_left": "bisect_right",
-    "bisect_right": "bisect_left",
-    "isdigit": "isalnum",
-    "isalnum": "isalpha",
-    "isalpha": "isalnum",
-    "popleft": "pop",
-    "appendleft": "append",
-    "keys": "values",
-    "issubset": "issuperset",
-    "union": "intersection",
-    "intersection": "union",
-}
+_PAIRS = (
+    "min/max any/all floor/ceil startswith/endswith lstrip/rstrip ljust/rjust find/rfind "
+    "partition/rpartition split/rsplit lower/upper bisect_left/bisect_right "
+    "isalnum/isalpha union/intersection"
+)
+TWINS = dict(pair.split("/") for pair in _PAIRS.split())
+TWINS |= {twin: name for name, twin in TWINS.items()}
+TWINS |= {
+    "append": "insert", "isdigit": "isalnum", "popleft": "pop",
+    "appendleft": "append", "keys": "values", "issubset": "issuperset",
+}  # fmt: skip
 """Functions and methods that are easily taken for each other."""
 DROPPED_METHODS = frozenset(
     ("strip", "lstrip", "rstrip", "lower", "upper", "casefold", "copy", "title", "capitalize")

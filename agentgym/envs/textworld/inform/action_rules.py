@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentgym.envs.textworld.inform import descriptions
+from agentgym.envs.textworld.inform.grammar import TABLE
 from agentgym.envs.textworld.inform.story import COMPASS, FIXED, INVENTORY, PLAYER
 from agentgym.envs.textworld.inform.world_view import WorldView
 
@@ -265,54 +266,7 @@ _CHECKS: dict[str, _Check] = {
 }  # fmt: skip
 """Checks of the actions that can change the world, or that a game counts as its own."""
 
-_ALWAYS = {
-    "Wait": "Time passes.",
-    "Yes": "That was a rhetorical question.",
-    "No": "That was a rhetorical question.",
-    "Wake": "The dreadful truth is, this is not a dream.",
-    "WakeOther": "That seems unnecessary.",
-    "Think": "What a good idea.",
-    "Jump": "You jump on the spot.",
-    "Sorry": "Oh, don't apologise.",
-    "WaveHands": "You wave.",
-    "Sleep": "You aren't feeling especially drowsy.",
-    "TakeAll": "You have to be more specific!",
-    "Exit": "But you aren't in anything at the moment.",
-    "Burn": "This dangerous act would achieve little.",
-    "Attack": "Violence isn't the answer to this one.",
-    "Kiss": "You don't get much from that.",
-    "Taste": "You taste nothing unexpected.",
-    "Smell": "You smell nothing unexpected.",
-    "Listen": "You hear nothing unexpected.",
-    "Tie": "You would achieve nothing by this.",
-    "Drink": "There's nothing suitable to drink here.",
-    "Swing": "There's nothing sensible to swing here.",
-    "Buy": "Nothing is on sale.",
-    "Climb": "Little is to be achieved by that.",
-    "LookUnder": "You find nothing of interest.",
-    "Wear": "You can't wear that!",
-    "ThrowAt": "Futile.",
-    "Answer": "There is no reply.",
-    "Ask": "There is no reply.",
-    "Tell": "You talk to yourself a while.",
-}
 _POSTURES = {"stand": "stand on", "sit": "sit down on", "lie": "lie down on"}
-_HELP = """Available commands:
-  look:                describe the current room
-  goal:                print the goal of this game
-  inventory:           print player's inventory
-  go <dir>:            move the player north, east, south or west
-  examine ...:         examine something more closely
-  eat ...:             eat edible food
-  open ...:            open a door or a container
-  close ...:           close a door or a container
-  drop ...:            drop an object on the floor
-  take ...:            take an object that is on the floor
-  put ... on ...:      place an object on a supporter
-  take ... from ...:   take an object from a container or a supporter
-  insert ... into ...: place an object into a container
-  lock ... with ...:   lock a door or a container with a key
-  unlock ... with ...: unlock a door or a container with a key"""
 
 
 def _refuse(view: WorldView, action: str, noun: str, words: tuple[str, ...]) -> str:
@@ -320,7 +274,7 @@ def _refuse(view: WorldView, action: str, noun: str, words: tuple[str, ...]) -> 
     if action == "Goal":
         return view.story.objective
     if action == "Help":
-        return _HELP
+        return "\n".join(TABLE["help"])
     if action in ("Pull", "Push", "Turn"):
         return _move(view, noun)
     if action in ("Touch", "Squeeze", "Rub", "Wave"):
@@ -345,7 +299,7 @@ def _refuse(view: WorldView, action: str, noun: str, words: tuple[str, ...]) -> 
         return f"{_capital(view, noun)} cannot be pushed from place to place."
     if action in ("Give", "Show") and noun:
         return _offer(view, action, noun)
-    return _ALWAYS.get(action, "That's not a verb I recognise.")
+    return str(TABLE["answers"].get(action, "That's not a verb I recognise."))
 
 
 def _the(view: WorldView, noun: str) -> str:

@@ -21,7 +21,9 @@ NOUNS = frozenset(("noun", "held", "multi", "multiheld", "multiexcept", "multiin
                    "direction", "switched"))  # fmt: skip
 MULTIPLE = frozenset(("multi", "multiheld", "multiexcept", "multiinside"))
 
-_TABLE = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+TABLE = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+"""The lines of the verbs, the answers to lines that do not fit and to actions that never change
+anything, and the lines of the help."""
 REFUSED = frozenset(map(key, (
     "quit", "q", "save", "restart", "restore", "verify", "version", "script", "transcript",
     "superbrief", "short", "verbose", "long", "brief", "normal", "notify", "undo", "oops",
@@ -61,7 +63,7 @@ def _line(text: str) -> GrammarLine:
 @lru_cache(maxsize=2)
 def verbs(cooking: bool) -> dict[str, tuple[GrammarLine, ...]]:
     """Return the lines of every verb, as ``words.key`` shortens it; cooking has its own."""
-    table = {**_TABLE["common"], **_TABLE["cooking" if cooking else "plain"]}
+    table = {**TABLE["common"], **TABLE["cooking" if cooking else "plain"]}
     lines_by_verb = {}
     for names, texts in table.items():
         lines = tuple(map(_line, texts))
@@ -106,4 +108,4 @@ class ParserError(IntEnum):
             detail: The part understood, the pronoun in question, or the number of things.
             name: The thing that a pronoun stands for, with its article.
         """
-        return str(_TABLE["errors"][self.name]).replace("{detail}", detail).replace("{name}", name)
+        return str(TABLE["errors"][self.name]).replace("{detail}", detail).replace("{name}", name)

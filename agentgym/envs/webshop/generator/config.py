@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentgym.core.options import choice, integer, preset
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES
@@ -153,26 +153,20 @@ MEDIUM = GeneratorConfig(
     slack=(0, 0, 0, 1),
 )
 
-HARD = GeneratorConfig(
+HARD = replace(
+    MEDIUM,
     name="hard",
-    vocabulary="full",
     cluster_size=6,
-    visible=2,
     shared_hidden=2,
-    own_hidden=2,
     buried=90,
     visible_asked=70,
     hidden_asked=80,
     option_asked=95,
     offered=(3, 6),
-    same_values=False,
     paraphrased=70,
     type_paraphrased=75,
-    price_decoys=30,
     option_decoys=35,
     noise=(2, 5),
-    price_step=1,
-    slack=(0, 0, 0, 1),
 )
 
 DIFFICULTIES = {config.name: config for config in (EASY, MEDIUM, HARD)}

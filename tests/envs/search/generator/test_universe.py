@@ -87,7 +87,11 @@ def test_titles_are_unique_as_answers_and_differ_between_name_spaces(difficulty:
 @pytest.mark.slow
 @DIFFICULTY
 def test_names_hold_nothing_offensive(difficulty: str):
-    real = {*naming.ADJECTIVES, *naming.NOUNS, *(w for ws in naming._SECOND.values() for w in ws)}
+    real = {
+        *naming.ADJECTIVES,
+        *naming.NOUNS,
+        *(w for ws in naming.SECOND_WORDS.values() for w in ws),
+    }
     for seed in range(SPACES):
         for title in Universe(difficulty, 20_000, seed).facts.names:
             assert all(acceptable(word) for word in title.split() if word not in real), title
