@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import keyword
 from collections.abc import Iterator
 from importlib import resources
@@ -31,31 +32,9 @@ STEMS = {
 """Kind -> name in its templates, which is replaced by the new name."""
 PACKAGE = "my_package"
 """Folder of the templates that a package adds to those of an environment."""
-NEXT = {
-    "env": (
-        "agentgym play {name}:{name}/{title}-v0",
-        "agentgym eval {name}:{name}/{title}-v0 --policy random --policy oracle",
-        "agentgym certify {name}:{name}/{title}-v0",
-        "agentgym train --env {name}:{name}/{title}-v0",
-    ),
-    "package": (
-        "agentgym list {name}",
-        "agentgym certify {name}",
-        "agentgym train --env {name}",
-    ),
-    "policy": (
-        "agentgym eval textcraft --policy {name}:{title}",
-        "agentgym eval textcraft --policy {name}:{title} --policy-kwargs tries=2",
-    ),
-    "reward": (
-        "agentgym eval textcraft --policy random --reward-hooks {name}:{title}",
-        "agentgym train --env textcraft --reward-hooks {name}:{title}:weight=0.1",
-    ),
-    "algorithm": (
-        "agentgym train --env textcraft --preset {name}:PRESET --dry-run",
-        "agentgym train --env textcraft --preset {name}:PRESET",
-    ),
-}
+NEXT: dict[str, list[str]] = json.loads(
+    Path(__file__).with_name(TEMPLATES).joinpath("next.json").read_text("utf-8")
+)
 """Commands that use the new file, by kind."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
@@ -140,7 +141,43 @@ def words(error: BaseException) -> str:
         return f"{type(error).__name__} (which cannot be shown)"
 
 
-class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
+class GuardedExperts(ABC):
+    """The expert and the potential of an environment, whose failures are `EnvFailure`."""
+
+    @abstractmethod
+    def _answer(self, method: str) -> Any:
+        """Call a method of the environment."""
+
+    def potential(self) -> float:
+        """Return phi of the present state.
+
+        Raises:
+            EnvFailure: The environment failed.
+        """
+        with as_env_failure():
+            return float(self._answer("potential"))
+
+    def oracle_action(self) -> str | None:
+        """Return the solver's next action, or None.
+
+        Raises:
+            EnvFailure: The environment failed.
+            NotSupported: The family has no expert.
+        """
+        return self._expert_action("oracle_action")
+
+    def demonstrator_action(self) -> str | None:
+        """Return the demonstrator's next action, or None; raises as :meth:`oracle_action`."""
+        return self._expert_action("demonstrator_action")
+
+    def _expert_action(self, method: str) -> str | None:
+        """Ask an expert of the environment."""
+        with as_env_failure(NO_EXPERT):
+            action: str | None = self._answer(method)
+            return action
+
+
+class GuardedEnv(GuardedExperts, gymnasium.Wrapper[str, str, str, str]):
     """Convert exceptions of an environment to `EnvFailure`, which costs only one episode.
 
     Failures are the same as in the slots of a vector environment: all exceptions, and invalid
@@ -174,33 +211,8 @@ class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
         with as_env_failure():
             return checked_step(self.env.step(action))
 
-    def potential(self) -> float:
-        """Return phi of the present state.
-
-        Raises:
-            EnvFailure: The environment failed.
-        """
-        with as_env_failure():
-            return float(self.env.get_wrapper_attr("potential")())
-
-    def oracle_action(self) -> str | None:
-        """Return the solver's next action, or None.
-
-        Raises:
-            EnvFailure: The environment failed.
-            NotSupported: The family has no expert.
-        """
-        return self._expert_action("oracle_action")
-
-    def demonstrator_action(self) -> str | None:
-        """Return the demonstrator's next action, or None; raises as :meth:`oracle_action`."""
-        return self._expert_action("demonstrator_action")
-
-    def _expert_action(self, method: str) -> str | None:
-        """Ask an expert of the environment."""
-        with as_env_failure(NO_EXPERT):
-            action: str | None = self.env.get_wrapper_attr(method)()
-            return action
+    def _answer(self, method: str) -> Any:
+        return self.env.get_wrapper_attr(method)()
 
     def close(self) -> None:
         """Close the environment; failures are logged."""

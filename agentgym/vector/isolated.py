@@ -8,14 +8,14 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from agentgym.core.guard import NO_EXPERT, as_env_failure
+from agentgym.core.guard import GuardedExperts
 from agentgym.core.language import Language
 from agentgym.episodes.recorder import step_limit
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.vector.env import TextVectorEnv
 
 
-class IsolatedEnv(gymnasium.Env[str, str]):
+class IsolatedEnv(GuardedExperts, gymnasium.Env[str, str]):
     """A text environment in which a crash or endless step ends only one episode.
 
     It is a vector environment of one slot; any failure is an ``EnvFailure``, and the next reset
@@ -100,37 +100,12 @@ class IsolatedEnv(gymnasium.Env[str, str]):
         """The last action in the native grammar."""
         return self._call("last_action")
 
-    def potential(self) -> float:
-        """Return the potential phi of the current state.
-
-        Raises:
-            EnvFailure: The environment failed.
-        """
-        with as_env_failure():
-            return float(self._call("potential"))
-
-    def oracle_action(self) -> str | None:
-        """Return the solver's next action, or None.
-
-        Raises:
-            EnvFailure: The environment failed.
-            NotSupported: The family has no expert.
-        """
-        return self._expert_action("oracle_action")
-
-    def demonstrator_action(self) -> str | None:
-        """Return the demonstrator's next action, or None; raises as :meth:`oracle_action`."""
-        return self._expert_action("demonstrator_action")
-
-    def _expert_action(self, method: str) -> str | None:
-        """Ask an expert of the environment."""
-        with as_env_failure(NO_EXPERT):
-            action: str | None = self._call(method)
-            return action
-
     def close(self) -> None:
         """Stop the thread, process or actor."""
         self._slot.close()
+
+    def _answer(self, method: str) -> Any:
+        return self._call(method)
 
     def _call(self, name: str) -> Any:
         return self._slot.call_slots([0], name)[0]

@@ -37,6 +37,11 @@ PROPERTIES: dict[str, frozenset[str]] = {
 }
 """Object types that have each property, by the property's name in PDDL."""
 
+SENTENCES: dict[str, tuple[str, str]] = {
+    task_type: (first, second) for task_type, (first, second) in _TABLES["sentences"].items()
+}
+"""The goal of each type of task in two wordings."""
+
 ROOM_KINDS = ("Kitchen", "LivingRoom", "Bedroom", "Bathroom")
 """Kinds of rooms, in the order of their numbers: 1-30, 201-230, 301-330, 401-430."""
 

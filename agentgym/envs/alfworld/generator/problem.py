@@ -14,33 +14,10 @@ from agentgym.envs.alfworld.generator.object_tables import (
     LAMP_SUPPORTS,
     OPENABLE,
     PROPERTIES,
+    SENTENCES,
 )
 from agentgym.envs.alfworld.generator.room_layout import PlacedObject, RoomLayout
 from agentgym.envs.alfworld.generator.rooms import location_name, pddl_name
-
-SENTENCES: dict[str, tuple[str, str]] = {
-    "pick_and_place_simple": ("put a {target} in {goal}", "put some {target} on {goal}"),
-    "look_at_obj_in_light": (
-        "look at {target} under the {lamp}",
-        "examine the {target} with the {lamp}",
-    ),
-    "pick_clean_then_place_in_recep": (
-        "put a clean {target} in {goal}",
-        "clean some {target} and put it in {goal}",
-    ),
-    "pick_heat_then_place_in_recep": (
-        "put a hot {target} in {goal}",
-        "heat some {target} and put it in {goal}",
-    ),
-    "pick_cool_then_place_in_recep": (
-        "put a cool {target} in {goal}",
-        "cool some {target} and put it in {goal}",
-    ),
-    "pick_two_obj_and_place": (
-        "put two {target} in {goal}",
-        "find two {target} and put them in {goal}",
-    ),
-}
 
 STATES = {
     "pick_clean_then_place_in_recep": "isClean",

@@ -22,36 +22,8 @@ GENERATOR_VERSION = 1
 """Raised when a seed would give another universe or other questions."""
 TODAY = 1990
 """The year in which the encyclopaedia is written."""
-_BEGINNINGS = {
-    "person": (1790, 1965),
-    "town": (1080, 1780),
-    "company": (1815, 1985),
-    "school": (1420, 1800),
-    "book": (1830, 1988),
-    "ensemble": (1850, 1985),
-    "building": (1830, 1985),
-    "festival": (1830, 1985),
-    "ship": (1840, 1985),
-    "event": (1850, 1985),
-}
-"""First and last year in which things of a kind begin."""
 _OFFICE = (30, 75)
-_AGES = {
-    "mentor": (18, 60),
-    "employer": (-45, 150),
-    "founder": (22, 60),
-    "author": (20, 65),
-    "architect": (26, 65),
-    "captain": (28, 60),
-    "publisher": (1, 150),
-    "builder": (1, 150),
-    "mayor": _OFFICE,
-    "governor": _OFFICE,
-    "rector": _OFFICE,
-    "leader": _OFFICE,
-    "editor": _OFFICE,
-}
-"""Least and greatest age of the value when the thing begins, or today if it is an office."""
+"""Least and greatest age of people who hold an office today."""
 _GROWN_UP = (16, 75)
 """Least and greatest age of people that others meet."""
 _AGAIN = 60
@@ -183,10 +155,11 @@ class UniverseFacts:
         """Draw the year of each thing."""
         years: list[int] = []
         for kind, numbers in self.entities.items():
-            if kind not in _BEGINNINGS:
+            span = KINDS[kind].begins
+            if span is None:
                 years += [0] * len(numbers)
                 continue
-            first, last = _BEGINNINGS[kind]
+            first, last = span
             stream = self.stream("years", kind)
             years += sorted(stream.between(first, last) for _ in numbers)
         return years
@@ -223,10 +196,10 @@ class UniverseFacts:
     def _choices(self, relation: Relation, entity: int) -> range:
         """Return the things that are of the right age to be a value."""
         objects = self.entities[relation.object]
-        ages = _AGES.get(relation.name)
+        ages = _OFFICE if relation.is_office else relation.ages
         if ages is None:
             return objects
-        year = TODAY if ages is _OFFICE else self.years[entity]
+        year = TODAY if relation.is_office else self.years[entity]
         first = bisect_left(self.years, year - ages[1], objects.start, objects.stop)
         stop = bisect_right(self.years, year - ages[0], objects.start, objects.stop)
         if first < stop:

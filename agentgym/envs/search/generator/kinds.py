@@ -23,6 +23,8 @@ class ArticleKind:
     """Its name, which is also the noun for one of them."""
     share: int
     """How many of 1000 things are of this kind."""
+    begins: tuple[int, int] | None = None
+    """First and last year in which things of the kind begin; None: they have no year."""
     definite: bool = False
     """Whether running text puts ``the`` before its names."""
     sentences: tuple[tuple[str, ...], ...]

@@ -36,6 +36,10 @@ class Relation:
     """Kind of the things that have it."""
     object: str
     """Kind of its values, or :data:`YEAR`, or :data:`WORD`."""
+    ages: tuple[int, int] | None = None
+    """Least and greatest age of the value when the thing begins; None: any."""
+    is_office: bool = False
+    """Whether the value is a person who holds an office today."""
     words: str = ""
     """What to search for beside the name of the thing, when its value is wanted."""
     phrases: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 Fields of the row take precedence: ``eval_script`` (SWE-bench since 5.0: a whole script, which also
 adds the tests), ``test_cmd``, or ``install_config.test_cmd`` (SWE-rebench). Otherwise the tables
-below are searched for the repository; the default is pytest on the test files of the row.
+of ``commands.yaml`` are searched for the repository; the default is pytest on its test files.
 """
 
 from __future__ import annotations
@@ -10,23 +10,19 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agentgym.envs.swe.official.logs import LOG_FORMATS
 from agentgym.envs.swe.official.patches import remaining_files
 from agentgym.envs.swe.official.sets import DataSet
 from agentgym.errors import DataError
+from agentgym.support.bundled_files import read_table
 from agentgym.support.strict_json import parse_json
 
 PYTEST = "pytest -rA"
 SMITH = "pytest --disable-warnings --color=no --tb=no --verbose"
 """Test command of SWE-smith [SWE-smith: profiles/python.py]."""
-SMITH_UNITTEST: Mapping[str, str] = {
-    "tornadoweb__tornado": "python -m tornado.test --verbose",
-    "un33k__python-slugify": "python test.py --verbose",
-}
-"""Repository of SWE-smith that uses unittest's test names -> command that runs its whole suite
-[SWE-smith: constants.py, harness/log_parsers.py]."""
 R2E_SCRIPTS = ("run_tests.sh", "/root/run_tests.sh")
 """Possible paths of the test script in images of R2E-Gym, relative to the repository."""
 R2E_TESTS = (
@@ -37,49 +33,31 @@ R2E_TESTS = (
 R2E = f"{R2E_TESTS}; for f in {' '.join(R2E_SCRIPTS)}; do [ -f $f ] && exec bash $f; done; exit 2"
 """Test command of R2E-Gym. Its images contain the tests outside of the repository, and a script
 that runs them inside [R2E-Gym: agenthub/runtime/docker.py]."""
-COMMANDS: Mapping[str, str] = {
-    # [SWE-bench: harness/constants/python.py]
-    "astropy/astropy": "pytest -rA -vv -o console_output_style=classic --tb=no",
-    "django/django": "./tests/runtests.py --verbosity 2 --settings=test_sqlite --parallel 1",
-    "mwaskom/seaborn": "pytest --no-header -rA",
-    "sphinx-doc/sphinx": "tox --current-env -epy39 -v --",
-    "sympy/sympy": (
-        "PYTHONWARNINGS='ignore::UserWarning,ignore::SyntaxWarning' bin/test -C --verbose"
-    ),
-    # [SWE-Gym/SWE-Bench-Fork: harness/constants.py]
-    "bokeh/bokeh": "pytest -rA -n0",
-    "conan-io/conan": "pytest -n0 -rA",
-    "dask/dask": "pytest -n0 -rA --color=no",
-    "getmoto/moto": "pytest -n0 -rA",
-    "modin-project/modin": "pytest -n0 -rA",
-    "pandas-dev/pandas": "pytest -rA --tb=long",
-    "pydantic/pydantic": "pytest -rA --tb=short -vv -o console_output_style=classic --no-header",
-    "python/mypy": "pytest -n0 -rA -k",
-}  # fmt: skip
-"""Repository -> its test command, if not :data:`PYTEST`; test files are appended."""
 OLD_DJANGO = ("1.7", "1.8", "1.9")
 """Versions of Django whose test runner lacks the options ``--settings`` and ``--parallel``."""
-FORMATS: Mapping[str, str] = {
-    "django/django": "unittest",
-    "matplotlib/matplotlib": "matplotlib",
-    "psf/requests": "pytest-options",
-    "pydicom/pydicom": "pytest-options",
-    "pylint-dev/pylint": "pytest-options",
-    "sympy/sympy": "sympy",
-}
-"""Repository -> the format of its log, if not ``pytest``
-[SWE-bench: harness/log_parsers/python.py]."""
+
+
+@dataclass(frozen=True)
+class _Tables:
+    smith_unittest: dict[str, str]
+    commands: dict[str, str]
+    formats: dict[str, str]
+    pytest_parsers: tuple[str, ...]
+
+
+_TABLES = read_table(_Tables, __file__)
+SMITH_UNITTEST: Mapping[str, str] = _TABLES.smith_unittest
+"""Repository of SWE-smith that uses unittest's test names -> the command of its whole suite."""
+COMMANDS: Mapping[str, str] = _TABLES.commands
+"""Repository -> its test command, if not :data:`PYTEST`; test files are appended."""
+FORMATS: Mapping[str, str] = _TABLES.formats
+"""Repository -> the format of its log, if not ``pytest``."""
 PARSERS: Mapping[str, str] = {
     **{name: name for name in LOG_FORMATS},
     **{repo.partition("/")[2]: name for repo, name in FORMATS.items()},
-    **dict.fromkeys(
-        ("pytest_v2", "pytest_v3", "pytest_pydantic", "pydantic", "scikit", "astropy", "sphinx",
-         "seaborn", "astroid", "flask", "marshmallow", "pvlib", "pyvista", "sqlfluff", "xarray",
-         "mypy", "moto", "conan", "modin", "monai", "dvc", "dask", "bokeh", "hydra", "pandas"),
-        "pytest",
-    ),
+    **dict.fromkeys(_TABLES.pytest_parsers, "pytest"),
     "pytest_options": "pytest-options",
-}  # fmt: skip
+}
 """Name of a published set's log parser, without ``parse_log_`` -> the format that it parses."""
 DATA_ENDINGS = (
     ".json", ".png", "csv", ".txt", ".md", ".jpg", ".jpeg", ".pkl", ".yml", ".yaml", ".toml",

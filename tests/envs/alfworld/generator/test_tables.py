@@ -17,9 +17,10 @@ from agentgym.envs.alfworld.generator.object_tables import (
     LAMP_SUPPORTS,
     OPENABLE,
     PROPERTIES,
+    SENTENCES,
     TASK_ROOMS,
 )
-from agentgym.envs.alfworld.generator.problem import GOALS, SENTENCES
+from agentgym.envs.alfworld.generator.problem import GOALS
 from agentgym.envs.alfworld.generator.rooms import (
     kind_of,
     location_name,
