@@ -42,6 +42,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
 }
 """The goal of each type of task in two wordings."""
 
+GOALS: dict[str, str] = {
+    task_type: "\n".join(lines) for task_type, lines in _TABLES["goals"].items()
+}
+"""The goal of each type of task in PDDL."""
+
 ROOM_KINDS = ("Kitchen", "LivingRoom", "Bedroom", "Bathroom")
 """Kinds of rooms, in the order of their numbers: 1-30, 201-230, 301-330, 401-430."""
 

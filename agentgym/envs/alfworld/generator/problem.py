@@ -1,7 +1,7 @@
 """Writing a furnished room as a PDDL problem of the ALFRED domain, and its task as a sentence.
 
 Goals and sentences are those of ALFWorld 0.4.2 (``alfworld/gen/goal_library.py``, MIT licence),
-which its engine and grammar expect.
+which its engine and grammar expect; ``object_tables.json`` holds them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from agentgym.envs.alfworld.generator.named_draws import NamedDraws
 from agentgym.envs.alfworld.generator.object_tables import (
     CONTENTS,
+    GOALS,
     LAMP_SUPPORTS,
     OPENABLE,
     PROPERTIES,
@@ -25,37 +26,6 @@ STATES = {
     "pick_cool_then_place_in_recep": "isCool",
 }
 """The required state of a task's object."""
-_TREATED = (
-    "(exists (?r - receptacle) (exists (?o - object) (and ({able} ?o) (objectType ?o {target}Type) "
-    "(receptacleType ?r {goal}Type) ({state} ?o) (inReceptacle ?o ?r))))"
-)
-GOALS: dict[str, str] = {
-    "pick_and_place_simple": (
-        "(exists (?r - receptacle) (exists (?o - object) (and (inReceptacle ?o ?r) "
-        "(objectType ?o {target}Type) (receptacleType ?r {goal}Type))))"
-    ),
-    "look_at_obj_in_light": (
-        "(exists (?ot - object ?r - receptacle ?a - agent ?l - location) "
-        "(and (objectType ?ot {lamp}Type) (toggleable ?ot) (isToggled ?ot) "
-        "(receptacleAtLocation ?r ?l) (atLocation ?a ?l) (inReceptacle ?ot ?r)))\n"
-        "(exists (?o - object ?a - agent) (and (objectType ?o {target}Type) (holds ?a ?o)))"
-    ),
-    "pick_clean_then_place_in_recep": _TREATED.replace("{able}", "cleanable").replace(
-        "{state}", "isClean"
-    ),
-    "pick_heat_then_place_in_recep": _TREATED.replace("{able}", "heatable").replace(
-        "{state}", "isHot"
-    ),
-    "pick_cool_then_place_in_recep": _TREATED.replace("{able}", "coolable").replace(
-        "{state}", "isCool"
-    ),
-    "pick_two_obj_and_place": (
-        "(exists (?r - receptacle) (exists (?o1 - object) (and (objectType ?o1 {target}Type) "
-        "(receptacleType ?r {goal}Type) (inReceptacle ?o1 ?r) (exists (?o2 - object) "
-        "(and (not (= ?o1 ?o2)) (objectType ?o2 {target}Type) (receptacleType ?r {goal}Type) "
-        "(inReceptacle ?o2 ?r))))))"
-    ),
-}
 
 DOMAIN_RECEPTACLES = ("Fridge", "Microwave", "SinkBasin")
 """Types that the domain's actions name, so that every problem must declare them."""

@@ -14,13 +14,13 @@ import pytest
 from agentgym.envs.alfworld.engine.household import TASK_TYPES
 from agentgym.envs.alfworld.generator.object_tables import (
     CONTENTS,
+    GOALS,
     LAMP_SUPPORTS,
     OPENABLE,
     PROPERTIES,
     SENTENCES,
     TASK_ROOMS,
 )
-from agentgym.envs.alfworld.generator.problem import GOALS
 from agentgym.envs.alfworld.generator.rooms import (
     kind_of,
     location_name,
