@@ -114,13 +114,9 @@ def open_published(
 
 
 def _describe_published(problem: PublishedProblem) -> tuple[str, Mapping[str, Any]]:
-    changes = any(
-        "_" in key and not key.startswith(("get_", "find_", "list_", "search_"))
-        for key in (call.name for call in problem.actions)
-    )
     return GOAL.format(business=PUBLISHED), {
         "category": problem.world.domain,
-        "kind": "change" if changes else "answer",
+        "kind": "change" if problem.expected else "unchanged",
         "user": problem.user,
         "instruction": problem.instruction,
         "actions": [[call.name, dict(call.arguments)] for call in problem.actions],
