@@ -83,7 +83,10 @@ def test_assign_is_the_preset(name, old):
     np.testing.assert_allclose(coefficients, goal.coefficient, rtol=1e-9, atol=1e-15)
     np.testing.assert_array_equal(credit.train[goal.coefficient != 0], True)
     weight = aggregation_weights(
-        credit.batch, preset.loss.aggregation, const=CONST, train=goal.train
+        credit.batch,
+        preset.loss.aggregation,
+        const=CONST,
+        keep=goal.train[credit.batch.token_traj],
     )
     np.testing.assert_allclose(credit.weight / credit.train.sum(), weight, rtol=1e-9)
 
