@@ -40,7 +40,9 @@ class EpisodeProgress:
         from agentgym.support.progress_lines import ProgressLines
 
         self._prices = prices
-        self._rows: list[EpisodeResult] = []
+        # Sums, not the rows: adding up all of them after each would take minutes for 10,000.
+        self._played = self._solved = self._failed = self._tokens = 0
+        self._cost = 0.0
         self._total = total
         self._progress = FittedProgress(console, transient=True)
         self._bar = self._progress.begin("episodes", total)
@@ -67,16 +69,21 @@ class EpisodeProgress:
     @property
     def has_rows(self) -> bool:
         """Whether any episode was counted; episodes of a finished evaluation are not."""
-        return bool(self._rows)
+        return self._played > 0
 
     def add(self, row: EpisodeResult) -> None:
         """Count an episode that has ended."""
-        self._rows.append(row)
+        self._played += 1
+        self._solved += row.valid and row.success
+        self._failed += not row.valid
+        self._tokens += row.prompt_tokens + row.completion_tokens
+        if self._prices is not None:
+            self._cost += self._prices.cost(row)
         values = self._values()
         self._progress.update(self._bar, advance=1, values=values)
         # The report follows the last one.
-        if self._lines is not None and len(self._rows) < self._total:
-            self._lines.update(len(self._rows), values)
+        if self._lines is not None and self._played < self._total:
+            self._lines.update(self._played, values)
 
     def count(self, output: ModelOutput) -> None:
         """Count the tokens that a model wrote in a turn, from any thread."""
@@ -91,21 +98,17 @@ class EpisodeProgress:
         """Write the measurements; a narrow terminal leaves them out from the last one."""
         from agentgym.evaluation.prices import dollars
 
-        rows = [*self._rows]
-        valid = [row for row in rows if row.valid]
-        parts = [f"{sum(row.success for row in valid)} solved"]
-        if len(valid) < len(rows):
-            parts.append(f"{len(rows) - len(valid)} failed")
+        parts = [f"{self._solved} solved"]
+        if self._failed:
+            parts.append(f"{self._failed} failed")
         if self._tokens_written:
             parts.append(
                 f"tokens_s {self._tokens_written / (time.monotonic() - self._start_time):,.0f}"
             )
-        tokens = sum(row.prompt_tokens + row.completion_tokens for row in rows)
-        if tokens:
-            parts.append(f"{tokens:,} tokens")
+        if self._tokens:
+            parts.append(f"{self._tokens:,} tokens")
         if self._prices is not None:
-            cost = dollars(sum(map(self._prices.cost, rows)))
-            parts.append(f"{cost} US dollars")
+            parts.append(f"{dollars(self._cost)} US dollars")
         return "  ".join(parts)
 
 
