@@ -66,7 +66,7 @@ PROJECTS: Mapping[str, Project] = {
     "gem": Project(
         "gem-llm", "0.1.0",
         ("gem:game:GuessTheNumber-v0-easy", "gem:game:Mastermind-v0-easy",
-         "gem:game:FifteenPuzzle-v0-easy"),
+         "gem:game:FifteenPuzzle-v0-easy", "gem:game:Sudoku-v0-easy"),
     ),
     "textarena": Project(
         "textarena", "0.7.4", ("textarena:GuessTheNumber-v0", "textarena:TowerOfHanoi-v0"),

@@ -18,6 +18,7 @@ from pathlib import Path
 from agentgym.errors import ConfigurationError
 from benchmarks.tables import (
     boxes,
+    certificates,
     doors,
     early_ends,
     families,
@@ -79,6 +80,8 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "peers at once": peers.vectors_table,
     "parts of a step": peers.step_table,
     "doors": doors.doors_table,
+    "certificates": certificates.certificates_table,
+    "survey": certificates.survey_table,
     "early ends": early_ends.early_ends_table,
     "episode needs": early_ends.episode_needs_table,
     "steps": speed.step_table,

@@ -50,6 +50,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "textworld_parity.json", "babyai_parity.json", "conformance.json",
         "openenv_validation.json", "harbor_docker.json", "peer_defaults.json",
     ),
+    "certificates": ("certificates.json", "survey.json"),
     "reading": ("families.json", "blind_policies.json", "webshop_policies.json"),
     "long_task": ("long_task.json",),
     "swe": (

@@ -1,0 +1,34 @@
+"""Tables of certificates: of this suite's families, and of other projects' environments."""
+
+from __future__ import annotations
+
+from agentgym.certification import Status
+from benchmarks.tables.formats import Table, result, spoken
+
+
+def certificates_table() -> Table:
+    """Return the verdicts of each family, and which checks did not pass."""
+    columns = [status.value for status in Status]
+    table = [["family", "tasks", *columns, "failed"]]
+    for name, row in result("certificates.json")["envs"].items():
+        failed = [
+            f"`{check}`" for check, text in row["without_pass"].items() if text.startswith("fail")
+        ]
+        counts = [str(row["counts"][status]) for status in columns]
+        table.append([spoken(name), str(row["tasks"]), *counts, ", ".join(failed)])
+    return table
+
+
+def survey_table() -> Table:
+    """Return the verdicts of each environment of other projects, and what failed in words."""
+    columns = [status.value for status in Status]
+    table = [["environment", "package", "tasks", *columns, "what failed"]]
+    for row in result("survey.json")["rows"]:
+        name = (
+            row["env"].split("http://")[0].removesuffix(":") if "://" in row["env"] else row["env"]
+        )
+        counts = [str(row["counts"][status]) for status in columns]
+        failed = "; ".join(entry["words"] for entry in row["failed"].values())
+        package = f"{row['project']} {row['version']}"
+        table.append([f"`{name}`", package, str(row["tasks"]), *counts, failed])
+    return table
