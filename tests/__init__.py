@@ -10,4 +10,5 @@ They share what is expensive. To test one of these for real, override its fixtur
 - SWE submissions are graded once (``tests/envs/swe/grades.py``, fixture ``grades``).
 - Nothing is synced to disk (``tests/disk.py``), and garbage is collected only where a test calls
   ``gc.collect()`` (``tests/garbage.py``).
+- Property tests draw the same examples in every run; ``--hypothesis-profile=anew`` draws others.
 """

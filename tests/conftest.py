@@ -29,8 +29,10 @@ from tests.garbage import collect_seldom, spare
 from tests.policies.endpoint import KEY, Answer, ChatServer
 from tests.trainers import forks
 
-# No deadline: the machine that runs the tests may be busy.
-settings.register_profile("agentgym", deadline=None)
+# No deadline: the machine that runs the tests may be busy. Every run has the same examples, so that
+# what fails fails again; --hypothesis-profile=anew draws others, and prints how to repeat them.
+settings.register_profile("agentgym", deadline=None, derandomize=True)
+settings.register_profile("anew", deadline=None, derandomize=False, print_blob=True)
 settings.load_profile("agentgym")
 
 MODULES = pytest.StashKey[int]()
