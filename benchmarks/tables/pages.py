@@ -59,6 +59,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "pretrained": pretrained.pretrained_table,
     "pretrained gains": pretrained.pretrained_gains_table,
     "distillation": pretrained.distillation_table,
+    "step cost": pretrained.step_cost_table,
     "pretrained methods": pretrained.pretrained_methods_table,
     "token exactness": pretrained.token_exactness_table,
     "lucky": training.lucky_table,

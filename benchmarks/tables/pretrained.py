@@ -20,6 +20,7 @@ from trainers.output.seed_summary import spread
 FILE = "pretrained_gain.json"
 DISTILLATION_FILE = "pretrained_distillation.json"
 METHODS_FILE = "pretrained_methods.json"
+COST_FILES = ("real_model.json", "real_model_long.json", "real_model_turns.json")
 TOKENS_FILE = "token_exactness.json"
 POLICIES = (BASE_MODEL, DEMONSTRATOR, WARM_START, *BASELINES, TRAINED)
 
@@ -105,6 +106,28 @@ def distillation_table(file: str = DISTILLATION_FILE) -> Table:
             lasted,
         ]
         table.append(row)
+    return table
+
+
+def step_cost_table() -> Table:
+    """Return processor seconds of a step, and peak memory, of agentgym and of TRL."""
+    peers = ("trl", "trl-checkpointing")
+    heading = ["prompt, weights", "agentgym", "TRL", "TRL, checkpointing", "share of TRL's seconds"]
+    table = [heading]
+    for file in COST_FILES:
+        for row in result(file)["rows"]:
+            arms, seconds = row["arms"], "processor_seconds_per_step"
+            prompt = {"short": "question alone", "long": "rules and question"}[row["prompt"]]
+            turns = f", {row['turns']} turns" if row["turns"] > 1 else ""
+            weights = "adapters" if row["lora_rank"] else "all weights"
+            costs = [
+                f"{arms[arm][seconds]:.1f} s, {arms[arm]['peak_gib']:.1f} GiB"
+                if arm in arms
+                else ""
+                for arm in ("agentgym", *peers)
+            ]
+            shares = [share(row["share_of"][arm][seconds]) for arm in peers if arm in arms]
+            table.append([f"{prompt}{turns}, {weights}", *costs, ", ".join(shares)])
     return table
 
 
