@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # bitsandbytes imports torch's compiler to speed up what tests do once: two CPU seconds in each of
 # hundreds of processes that import the trainer.
@@ -29,10 +29,12 @@ from tests.garbage import collect_seldom, spare
 from tests.policies.endpoint import KEY, Answer, ChatServer
 from tests.trainers import forks
 
-# No deadline: the machine that runs the tests may be busy. Every run has the same examples, so that
-# what fails fails again; --hypothesis-profile=anew draws others, and prints how to repeat them.
-settings.register_profile("agentgym", deadline=None, derandomize=True)
-settings.register_profile("anew", deadline=None, derandomize=False, print_blob=True)
+# No limits of time: the machine that runs the tests may be busy. Every run has the same examples,
+# so that what fails fails again; --hypothesis-profile=anew draws others, and says how to repeat
+# them.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("agentgym", UNTIMED, derandomize=True)
+settings.register_profile("anew", UNTIMED, derandomize=False, print_blob=True)
 settings.load_profile("agentgym")
 
 MODULES = pytest.StashKey[int]()
