@@ -1,7 +1,7 @@
 """Play a task of 60 turns in 2,048 tokens: cut short, with a window, notes, or summaries.
 
-Kitchens of ALFWorld with 48 places, and two things to find. Who looks at random finds both
-after about 60 turns, if they remember where they have looked. The player is no model but a program
+Kitchens of ALFWorld with 48 places, and two things to find. A player that looks at random finds
+both after about 60 turns, if it remembers where it has looked. The player is no model but a program
 that is given the ids of its prompt and nothing else. Its answers are split into smaller tokens than
 SmolLM2's tokenizer would choose, as models sometimes sample them.
 

@@ -24,7 +24,7 @@ import time
 import venv
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,7 +129,7 @@ def certify_all(options: argparse.Namespace, folder: Path) -> None:
         project = PROJECTS[prefix]
         if missing := [env for env in project.envs if env not in done]:
             python = install(folder / prefix, project)
-            with served(python, folder) if prefix == "openenv" else _nothing():
+            with served(python, folder) if prefix == "openenv" else nullcontext():
                 for env in missing:
                     row = certify(python, env, project, options.seconds)
                     append_line(options.rows, json.dumps(row) + "\n")
@@ -199,11 +199,6 @@ def served(python: str, folder: Path) -> Iterator[None]:
             yield
         finally:
             server.terminate()
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
 
 
 def read_rows(file: Path) -> list[dict[str, Any]]:

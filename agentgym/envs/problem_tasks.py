@@ -108,15 +108,15 @@ class ListedTasks(_ProblemTasks[Problem]):
 
 
 def expert_for(expert: str | None, own_data: bool, experts: Collection[str]) -> str:
-    """Return the name of the demonstrator; for the user's own questions this is the oracle.
+    """Return the name of the demonstrator; for the user's own data this is the oracle.
 
     Args:
         expert: The argument; None if it was left out.
-        own_data: Whether the questions are the user's own, which no other expert can parse.
+        own_data: Whether the texts are the user's own, which no other expert can parse.
         experts: Names of the family's experts, the default first.
 
     Raises:
-        ConfigurationError: The expert does not exist, or would have to parse the questions.
+        ConfigurationError: The expert does not exist, or would have to parse the texts.
     """
     if expert is not None:
         choice(expert, "expert", experts)
@@ -125,7 +125,7 @@ def expert_for(expert: str | None, own_data: bool, experts: Collection[str]) -> 
     if expert not in (None, SOLVER):
         raise ConfigurationError(
             f"expected expert='{SOLVER}' with your own data, as no other expert can parse "
-            f"questions written by people, got {expert!r}; leave it out"
+            f"texts written by people, got {expert!r}; leave it out"
         )
     if expert is None:
         say_who_solves()
@@ -136,6 +136,6 @@ def expert_for(expert: str | None, own_data: bool, experts: Collection[str]) -> 
 def say_who_solves() -> None:
     """Log this once per process."""
     logger.warning(
-        "no expert can parse your own questions: using expert=%r, which knows the answers",
+        "no expert can parse your own data: using expert=%r, which knows the answers",
         SOLVER,
     )

@@ -4,12 +4,13 @@ The form of the tasks is that of tau-bench (Yao et al., 2024, arXiv:2406.12045):
 dozen tools over a small database, a policy, and a simulated customer who tells what they want piece
 by piece and may ask for what the policy forbids. All policies, data and texts are our own. The
 customer is a seeded program, and success is the state of the database and what the agent said.
+Tau-bench's own tasks can be read from its files.
 
 Files:
 
 - ``env.py``, ``tasks.py``: the environment; the task sets
 - ``offers.py``: the admissible actions, a sample
-- ``voice.py``: a language model that words what the customer says
+- ``voice.py``: a language model that words what the customer says, or plays the customer
 - ``engine/``: ``domain`` (tools, rules and wording of a domain), ``problem`` (one task),
   ``records`` (the database and its tools), ``message`` (what a message of the agent says),
   ``customer`` (the simulated customer), ``session`` (one episode and its judge)

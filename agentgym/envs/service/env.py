@@ -131,7 +131,8 @@ class ServiceEnv(TextEnv[Session]):
         horizon: Turn budget of an episode.
         reward: ``sparse``: 1 if the database and what was said are as the policy wants it.
         user: The customer's words: ``scripted``, or ``chat:MODEL``, a model at an OpenAI-compatible
-            endpoint that rewords them; a program decides what is told.
+            endpoint that rewords them; a program decides what is told. With ``data`` the model
+            plays the customer.
         user_url: URL of that endpoint up to ``/v1``; empty: ``OPENAI_BASE_URL`` or OpenAI.
         expert: The demonstrator: ``clerk`` asks, looks up and checks the policy, ``hasty`` mostly
             does not check, ``oracle`` knows the task.

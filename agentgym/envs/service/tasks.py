@@ -23,6 +23,7 @@ from agentgym.envs.service.generator.problems import make_problem
 from agentgym.envs.service.published.files import read_problems
 from agentgym.envs.service.published.gold import GoldPlayer
 from agentgym.envs.service.published.problem import SPECS, TABLES, PublishedProblem
+from agentgym.errors import ConfigurationError
 
 SIZES: Mapping[str, int] = {"train": 20_000, "valid": 1_000, "test": 1_000}
 """Number of generated tasks of each split."""
@@ -97,9 +98,11 @@ def open_published(
         domain: Name of the domain; None: that of the folder.
 
     Raises:
-        ConfigurationError: The folder is of no domain, or not of this one.
+        ConfigurationError: The folder is no path, of no domain, or not of this one.
         DataError: A file is not of tau-bench's form.
     """
+    if not isinstance(data, str | os.PathLike):
+        raise ConfigurationError(f"expected data to be the path of a folder, got {data!r:.80}")
     if domain is not None:
         choice(domain, "domain with data", TABLES)
     problems = read_problems(Path(data), domain)
@@ -117,6 +120,7 @@ def _describe_published(problem: PublishedProblem) -> tuple[str, Mapping[str, An
     return GOAL.format(business=PUBLISHED), {
         "category": problem.world.domain,
         "kind": "change" if problem.expected else "unchanged",
+        "world": problem.world.digest,
         "user": problem.user,
         "instruction": problem.instruction,
         "actions": [[call.name, dict(call.arguments)] for call in problem.actions],

@@ -2,7 +2,7 @@
 
 The model sees the program's message, the mood and what the agent said last, but not the task. So an
 agent cannot talk it into telling more than the program would, and what the agent's messages count
-for does not depend on the model.
+for does not depend on the model. In published tasks, the model alone plays the customer.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from agentgym.endpoints.cached_endpoint import (
 )
 from agentgym.endpoints.config import EndpointConfig
 from agentgym.envs.service.engine.problem import Problem
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, EnvFailure
 
 SCRIPTED, CHAT = "scripted", "chat:"
 """Values of ``user``: the program's own words, and the prefix of the name of a model."""
 BOUNDS = QuestionBounds(calls=100_000, tokens=50_000_000)
-"""Limits on the questions of a process; beyond them customers speak the program's words."""
+"""Limits on the questions of a process; beyond them customers speak the program's words, and
+published tasks fail."""
 MOST_CHARS = 600
 """Maximum number of characters of a message in the model's words."""
 MOST_HEARD = 1_000
@@ -114,12 +115,19 @@ class Voice:
             _log.info("a customer speaks the program's words: %s", answer.problem)
         return answer.value or draft
 
-    def play(self, question: Question) -> str | None:
-        """Return what a customer says next in a published task; None if the model has no answer."""
+    def play(self, question: Question) -> str:
+        """Return what a customer says next in a published task.
+
+        Raises:
+            EnvFailure: The model has no answer; in other words than its own, the customer would
+                tell more, or leave too early, so the score would not be the agent's.
+        """
         answer = self._endpoint.ask(self._endpoint.key(question), question)
-        if answer.problem:
-            _log.info("the program plays a customer: %s", answer.problem)
-        return answer.value
+        if answer.value is None:
+            raise EnvFailure(
+                f"expected the model that plays the customer to answer, but {answer.problem}"
+            )
+        return str(answer.value)
 
 
 def open_voice(user: str, url: str) -> Voice | None:

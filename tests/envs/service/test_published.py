@@ -18,7 +18,7 @@ from agentgym.envs.service.published.problem import TOOLS, Call, PublishedProble
 from agentgym.envs.service.published.rows import Rows
 from agentgym.envs.service.published.session import STOP, PublishedSession
 from agentgym.envs.service.published.tools import TRANSFER
-from agentgym.errors import ConfigurationError, DataError
+from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from tests.envs.service.published_data import (
     CARD,
     GIFT,
@@ -26,6 +26,7 @@ from tests.envs.service.published_data import (
     tau_bench,
     write_retail,
 )
+from tests.policies.endpoint import completion, refusal
 
 
 @pytest.fixture
@@ -102,10 +103,16 @@ def test_snapshots_return_to_the_same_database(folder: Path) -> None:
 def test_wrong_folders_and_arguments_are_one_sentence(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(ConfigurationError, match="expected data to be a checkout of tau-bench"):
         gymnasium.make("agentgym/Service-v0", data=tmp_path / "none")
+    with pytest.raises(ConfigurationError, match="expected data to be the path of a folder, got 5"):
+        gymnasium.make("agentgym/Service-v0", data=5)
     with pytest.raises(ConfigurationError, match="domain"):
         gymnasium.make("agentgym/Service-v0", data=folder, domain="telecom")
     with pytest.raises(ConfigurationError, match="expected expert='oracle' with your own data"):
         gymnasium.make("agentgym/Service-v0", data=folder, expert="clerk")
+
+
+def task_with(action: str) -> str:
+    return f"x = [Task(user_id='a', instruction='b', actions=[Action(name={action})])]"
 
 
 @pytest.mark.parametrize(
@@ -116,6 +123,9 @@ def test_wrong_folders_and_arguments_are_one_sentence(tmp_path: Path, folder: Pa
         ("x = [Task(user_id=exit(), instruction='', actions=[])]", "in line 1"),
         ("x = [Task(user_id='a', instruction='b')]", "in line 1"),
         ("x = [1]", "neither a call nor an object"),
+        ("x = []", "expected tasks in .*tasks_test.py.*, got empty lists"),
+        (task_with('"get_user_details", kwargs={}'), "get_user_details without user_id"),
+        (task_with('"think", kwargs={"thought": {1, 2}}'), "set is not JSON serializable"),
     ],
 )
 def test_damaged_tasks_are_named_and_never_executed(
@@ -138,9 +148,9 @@ def test_outputs_are_looked_for_without_commas_of_the_message(problem: Published
 
 def test_a_model_plays_the_customer(problem: PublishedProblem) -> None:
     questions: list[Any] = []
-    answers = iter(("Hi, I am Ann.", None, f"{STOP} bye"))
+    answers = iter(("Hi, I am Ann.", "Yes.", f"{STOP} bye"))
 
-    def customer(role: Any) -> str | None:
+    def customer(role: Any) -> str:
         questions.append(role.messages)
         return next(answers)
 
@@ -152,6 +162,32 @@ def test_a_model_plays_the_customer(problem: PublishedProblem) -> None:
     assert not session.ended
     session.act("respond", ("Anything else?",))
     assert session.ended
+
+
+def test_without_an_answer_of_the_model_there_is_no_score(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Any
+) -> None:
+    pytest.importorskip("openai")
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
+    answers = iter([completion("<think>Hm.</think>\nHi,\nI am Ann."), refusal("No.", 401)])
+    server = serve(lambda body, number: next(answers))
+    env = gymnasium.make(
+        "agentgym/Service-v0", data=folder, user="chat:m", user_url=server.url
+    ).unwrapped
+    first, _ = env.reset(options={"split": "test", "index": 0})
+    assert first.endswith("Customer: Hi, I am Ann.")
+    with pytest.raises(EnvFailure, match="expected the model that plays the customer to answer"):
+        env.step("respond[Hello!]")
+
+
+def test_tasks_change_with_policy_and_database(folder: Path, tmp_path: Path) -> None:
+    other = write_retail(tmp_path / "other")
+    (other / "wiki.md").write_text("# Policy\nBe strict.\n", encoding="utf-8")
+    digests = [
+        gymnasium.make("agentgym/Service-v0", data=data).unwrapped.tasks.task("test", 0).digest()
+        for data in (folder, other)
+    ]
+    assert digests[0] != digests[1]
 
 
 # -- tools -----------------------------------------------------------------------------------------
@@ -202,6 +238,17 @@ def test_what_the_database_refuses_changes_nothing(
 ) -> None:
     rows, refused = use(problem, (name, arguments))
     assert refused == [True] and rows.differences() == {}
+
+
+@pytest.mark.parametrize("item", ["1e999", "[" * 150 + "]" * 150, "9" * 5000])
+def test_json_that_other_parsers_refuse_is_an_answer(folder: Path, item: str) -> None:
+    env = gymnasium.make("agentgym/Service-v0", data=folder)
+    env.reset(options={"split": "test", "index": 0})
+    observation, *_, info = env.step(
+        "```return_delivered_order_items\n<order_id>#W0000002</order_id>\n"
+        f"<item_ids>[{item}]</item_ids>\n<payment_method_id>{GIFT}</payment_method_id>\n```"
+    )
+    assert observation.startswith(("Error: ", "invalid: ")) and not info["stop_reason"]
 
 
 def test_sums(problem: PublishedProblem) -> None:

@@ -12,12 +12,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.service.published.problem import TABLES, Call, PublishedProblem, World
+from agentgym.core.tasks import canonical_json
+from agentgym.envs.service.published.problem import (
+    SPECS,
+    TABLES,
+    Call,
+    PublishedProblem,
+    World,
+)
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.strict_json import parse_json
 
 FILES: Mapping[str, str] = {"train": "tasks_train.py", "valid": "tasks_dev.py"}
 """Split -> its file; ``test`` is ``tasks_test.py``, or else ``tasks.py``."""
+SOURCE = "https://github.com/sierra-research/tau-bench"
 LARGEST = 1 << 25
 """Maximum size of a file in bytes."""
 
@@ -47,10 +55,12 @@ def _find(root: Path, domain: str | None) -> tuple[Path, str]:
         for place in (root, root / "tau_bench" / "envs" / name):
             if all((place / "data" / f"{table}.json").is_file() for table in TABLES.get(name, ())):
                 return place, name
-    tables = ", ".join(f"data/{table}.json" for name in names for table in TABLES.get(name, ()))
+    tables = " or ".join(
+        ", ".join(f"data/{table}.json" for table in TABLES.get(name, ())) for name in names
+    )
     raise ConfigurationError(
         f"expected data to be a checkout of tau-bench or the folder of a domain in it, with "
-        f"{tables}, got {str(root)!r:.200}; choose domain='retail' or 'airline'"
+        f"{tables}, got {str(root)!r:.200}; git clone {SOURCE}"
     )
 
 
@@ -66,6 +76,8 @@ def _read(folder: Path, domain: str) -> Mapping[str, tuple[PublishedProblem, ...
         for split, file in files.items()
         if split == "test" or file.is_file()
     }
+    if not any(problems.values()):
+        raise DataError(f"expected tasks in {', '.join(map(str, files.values()))}, got empty lists")
     return {split: tasks for split, tasks in problems.items() if tasks}
 
 
@@ -108,18 +120,11 @@ def _task_list(file: Path) -> Sequence[ast.expr]:
 def _problem(world: World, entry: ast.expr, file: Path) -> PublishedProblem:
     try:
         task = _fields(entry)
-        actions = [_fields(action) for action in task["actions"].elts]
         return PublishedProblem(
             world,
             user=str(ast.literal_eval(task["user_id"])),
             instruction=str(ast.literal_eval(task["instruction"])),
-            actions=tuple(
-                Call(
-                    str(ast.literal_eval(action["name"])),
-                    dict(ast.literal_eval(action.get("kwargs") or action["arguments"])),
-                )
-                for action in actions
-            ),
+            actions=tuple(_call(world.domain, _fields(action)) for action in task["actions"].elts),
             outputs=tuple(map(str, ast.literal_eval(task["outputs"]))) if "outputs" in task else (),
         )
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -127,6 +132,17 @@ def _problem(world: World, entry: ast.expr, file: Path) -> PublishedProblem:
             f"expected a task of tau-bench in line {entry.lineno} of {file}, with user_id, "
             f"instruction, actions and outputs as literals, but {type(error).__name__}: {error}"
         ) from error
+
+
+def _call(domain: str, action: Mapping[str, Any]) -> Call:
+    """Return an action; one of a tool has all its arguments, as JSON."""
+    name = str(ast.literal_eval(action["name"]))
+    arguments = dict(ast.literal_eval(action.get("kwargs") or action["arguments"]))
+    canonical_json(arguments)
+    params = [param.name for spec in SPECS[domain] if spec.name == name for param in spec.params]
+    if missing := [param for param in params if param not in arguments]:
+        raise ValueError(f"{name} without {', '.join(missing)}")
+    return Call(name, arguments)
 
 
 def _fields(entry: ast.expr) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from agentgym.core.tasks import canonical_json
 from agentgym.envs.service.published.airline import AIRLINE_TOOLS
 from agentgym.envs.service.published.retail import RETAIL_TOOLS
 from agentgym.envs.service.published.rows import Rows, Tables
@@ -51,6 +53,11 @@ class World:
     """The policy in words."""
     tables: Tables = field(repr=False)
     """The database."""
+
+    @cached_property
+    def digest(self) -> str:
+        """The hash of the policy and of the database."""
+        return hashlib.sha256(canonical_json([self.policy, self.tables]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -106,4 +113,9 @@ def execute(domain: str, rows: Rows, call: Call) -> tuple[str, bool]:
     except Refusal as error:
         return f"Error: {error}", True
     except UNUSABLE as error:
-        return f"Error: unusable arguments ({type(error).__name__}: {error})"[:500], True
+        return describe_unusable(error), True
+
+
+def describe_unusable(error: Exception) -> str:
+    """Return what a tool shows whose arguments have another form than the database."""
+    return f"Error: unusable arguments ({type(error).__name__}: {error})"[:500]

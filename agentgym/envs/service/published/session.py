@@ -1,8 +1,8 @@
 """One episode of a published task: the tools, the customer, and the judge.
 
-The customer of tau-bench is a language model with the task's instruction. Without a model a program
-plays it: it says the whole instruction, says yes to every message with a question mark, and leaves
-after any other message. So whatever must be said has to be said before.
+The customer of tau-bench is a language model with the task's instruction. If ``user`` names none, a
+program plays it: it says the whole instruction, says yes to every message with a question mark, and
+leaves after any other message. So whatever must be said has to be said before.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from typing import Any, Protocol
 
 from agentgym.actions.thinking import strip_think
 from agentgym.envs.service.engine.session import SPEAKER, TRANSFERRED, ServiceTurn
-from agentgym.envs.service.published.problem import SPECS, Call, PublishedProblem, execute
+from agentgym.envs.service.published.problem import (
+    SPECS,
+    Call,
+    PublishedProblem,
+    describe_unusable,
+    execute,
+)
 from agentgym.envs.service.published.rows import Row, Rows
 from agentgym.envs.service.published.tools import RESPOND, TRANSFER
 from agentgym.support.strict_json import parse_json
@@ -26,7 +32,7 @@ YES, GOODBYE = "Yes.", "Thank you, goodbye."
 STOP = "###STOP###"
 """What a model says to leave."""
 MOST_CHARS, MOST_TURNS = 2_000, 60
-"""Maximum length of a model's message, and number of messages that it sees."""
+"""Length to which a model's message is cut, and number of messages that it sees."""
 SYSTEM = (
     "You play a customer who writes to a company's service agent. Who you are and what you want: "
     "{instruction}\nWrite one short message at a time, in your own words. Tell only what the agent "
@@ -39,8 +45,12 @@ SYSTEM = (
 class Customer(Protocol):
     """Plays the customer by a model."""
 
-    def __call__(self, question: Role) -> str | None:
-        """Return the customer's next message; None if the model has none."""
+    def __call__(self, question: Role) -> str:
+        """Return the customer's next message.
+
+        Raises:
+            EnvFailure: The model has none.
+        """
 
 
 @dataclass(frozen=True)
@@ -49,12 +59,11 @@ class Role:
 
     messages: tuple[Mapping[str, str], ...]
     """What is sent."""
-    expected = f"a message of at most {MOST_CHARS} characters"
+    expected = "a message"
 
     def read(self, answer: str) -> str | None:
-        """Return the message, on one line; None if it is empty or too long."""
-        reply = " ".join(strip_think(answer).split())
-        return reply if 0 < len(reply) <= MOST_CHARS else None
+        """Return the message, on one line and cut to its maximum length; None if it is empty."""
+        return " ".join(strip_think(answer).split())[:MOST_CHARS] or None
 
 
 class PublishedSession:
@@ -95,9 +104,12 @@ class PublishedSession:
         if name == TRANSFER:
             self.ended = True
             return ServiceTurn(TRANSFERRED)
-        rows = self.rows
-        domain = self.problem.world.domain
-        text, failed = execute(domain, rows, Call(name, decoded(domain, name, values)))
+        rows, domain = self.rows, self.problem.world.domain
+        try:
+            call = Call(name, decoded(domain, name, values))
+        except ValueError as error:  # JSON that the grammar takes, such as 1e999
+            return ServiceTurn(describe_unusable(error), True)
+        text, failed = execute(domain, rows, call)
         self.changed = rows.changed
         self.output += f"\n{text}"
         return ServiceTurn(text, failed)
@@ -125,9 +137,8 @@ class PublishedSession:
 
     def _reply(self, heard: str, scripted: str) -> str:
         """Let the customer answer; returns the observation."""
-        reply = self._customer(self._role(heard)) if self._customer else None
-        if reply is None:
-            reply = scripted
+        reply = self._customer(self._role(heard)) if self._customer else scripted
+        if not self._customer:
             self.ended = reply == GOODBYE
         elif STOP in reply:
             reply, self.ended = GOODBYE, True
@@ -145,7 +156,11 @@ class PublishedSession:
 
 
 def decoded(domain: str, name: str, values: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of a call as the tool takes them."""
+    """Return the arguments of a call as the tool takes them.
+
+    Raises:
+        ValueError: One is no JSON, or JSON that other parsers refuse.
+    """
     spec = next(spec for spec in SPECS[domain] if spec.name == name)
     return {
         param.name: value if param.type == "string" else parse_json(value)
@@ -157,7 +172,9 @@ def encoded(domain: str, call: Call) -> tuple[str, ...]:
     """Return the arguments of a call as texts, in the order of its action."""
     spec = next(spec for spec in SPECS[domain] if spec.name == call.name)
     values = ((param, call.arguments[param.name]) for param in spec.params)
-    return tuple(v if param.type == "string" else json.dumps(v) for param, v in values)
+    return tuple(
+        v if param.type == "string" and isinstance(v, str) else json.dumps(v) for param, v in values
+    )
 
 
 CONSTANT = ("problem", "_customer")

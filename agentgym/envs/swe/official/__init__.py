@@ -12,7 +12,7 @@ The tests are run by ``grading/image.py``, in a container of the image.
 
 To add one of these, touch these files:
 
-- a published SWE set: a row in ``agentgym/envs/swe/official/sets.py``; beside it, a test runner
+- a published SWE set: a row in ``agentgym/envs/swe/official/sets.yaml``; beside it, a test runner
   goes into ``commands.py`` and a log format into ``logs.py``; how canaries get into it, into
   ``agentgym/envs/swe/grading/canaries.py``
 """
