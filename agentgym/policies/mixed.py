@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agentgym.policies.base import Policy
+from agentgym.policies.base import Policy, PolicyWithSeed
 
 
 class MixedPolicy:
@@ -26,8 +26,12 @@ class MixedPolicy:
         self._rng = np.random.Generator(np.random.PCG64(seed))
 
     def seed(self, seed: int) -> None:
-        """Make the draws of the next episode depend only on its seed and the policy's seed."""
-        self._rng = np.random.Generator(np.random.PCG64([self._seed, seed]))
+        """Make the draws of the next episode depend only on its seed and the policies' seeds."""
+        # Another stream than that of a random policy with the same seed.
+        self._rng = np.random.Generator(np.random.PCG64([self._seed, seed, 1]))
+        for policy in (self._first, self._second):
+            if isinstance(policy, PolicyWithSeed):
+                policy.seed(seed)
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Return the action of one of the two policies."""

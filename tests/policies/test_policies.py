@@ -6,6 +6,7 @@ import pytest
 
 from agentgym.errors import ConfigurationError, NotSupported, PolicyFailure
 from agentgym.policies import CallablePolicy, OraclePolicy, Policy, RandomPolicy, begin
+from agentgym.policies.mixed import MixedPolicy
 from tests.toy import TOY_ID
 
 
@@ -30,6 +31,20 @@ def test_random_draws_admissible_actions_and_leaves_the_global_generator_alone()
     assert first == episode(env, RandomPolicy(7))[0] != episode(env, RandomPolicy(8))[0]
     assert np.random.get_state()[1].tolist() == generator_before
     assert RandomPolicy(fallback="look").act("", {"admissible_actions": []}) == "look"
+
+
+def test_an_episode_of_a_mixture_depends_on_its_seed_alone():
+    offered = {"admissible_actions": [f"press {number}" for number in range(100)]}
+
+    def act(policy: MixedPolicy, seed: int) -> list[str]:
+        policy.seed(seed)
+        return [policy.act("", offered) for _ in range(20)]
+
+    mixture = MixedPolicy(CallablePolicy(lambda observation, info: "look"), RandomPolicy(7), 0.5, 7)
+    first = act(mixture, 1)
+    assert act(mixture, 2) != first == act(mixture, 1)
+    # What is drawn does not follow whether something is drawn.
+    assert len({int(action.split()[1]) // 50 for action in first if action != "look"}) == 2
 
 
 @pytest.mark.parametrize("grammar", ["native", "xml", "react", "tool_call", "action_tag"])
