@@ -135,7 +135,7 @@ class ContinuousRollout(Rollout):
             self._pausing = True
 
         self._change(ask)
-        self._wait(lambda: self._paused, despite_failure=True)
+        self._wait(lambda: self._paused and self._weights is None, despite_failure=True)
 
     def finish_episodes(self) -> bool:
         """Begin no further episode, and wait until none is under way.
@@ -202,9 +202,12 @@ class ContinuousRollout(Rollout):
             self._problem = error
         finally:
             self._stats.seconds += time.perf_counter() - start
-            # The next rollout must not receive answers of this one.
-            self._engine.abort()
-            self._envs.abandon_slots()
+            try:
+                # The next rollout must not receive answers of this one.
+                self._engine.abort()
+                self._envs.abandon_slots()
+            except BaseException as error:
+                self._problem = self._problem or error
             self._change(lambda: None)
 
     def _listen(self) -> None:
@@ -220,6 +223,8 @@ class ContinuousRollout(Rollout):
                 self._changed.wait_for(lambda: self._over or self._waiting)
                 self._idle = False
             if not self._pausing and self._weights is None:
+                if self._failure is not None and not self._unanswered:
+                    self._changed.wait(ENV_SECONDS)  # All turns wait for weights.
                 return
             if self._engine.running:
                 self._holding = True
@@ -243,7 +248,7 @@ class ContinuousRollout(Rollout):
             if self._weights is None and self._pausing:
                 self._paused = True
                 self._changed.notify_all()
-                self._changed.wait_for(lambda: self._over or not self._pausing)
+                self._changed.wait_for(lambda: self._over or not self._pausing or self._weights)
                 self._paused = False
             loaded, self._weights = self._weights, None
         return loaded

@@ -194,9 +194,8 @@ class FullyAsync(StepPart):
         """Wait until the turns under way are sampled; no other begins before :meth:`go_on`."""
         if self._rollout is not None:
             self._rollout.pause()
-            if self._rollout.failure is not None:
+            while self._rollout.failure is not None:
                 self._send_again(self._rollout)
-                self._rollout.go_on()
                 self._rollout.pause()
 
     def wait_for_envs(self) -> None:
