@@ -93,6 +93,7 @@ class EngineServer:
         self._connections = Connections(parts.scheme, parts.netloc, ANSWER_SECONDS)
         self._patience, self._advice = patience, advice
         self._closed = threading.Event()
+        self._lost = False  # It failed since it was last checked, so it may have been restarted.
 
     def weight_version(self) -> str:
         """Return the server's name of its weights; one attempt.
@@ -121,7 +122,8 @@ class EngineServer:
             path: Path and query.
             payload: What to send, as JSON.
             patient: Whether to retry also after an internal error of the server.
-            before_retry: Called once the server is reachable again; its errors are final.
+            before_retry: Called once the server answers again, after this request or another one
+                failed; its errors are final.
 
         Raises:
             EngineFailure: The server refused, failed, or was unreachable for too long.
@@ -146,8 +148,9 @@ class EngineServer:
         end, wait = None, FIRST_WAIT
         while True:
             try:
-                if end is not None:
+                if end is not None or self._lost:
                     before_retry()
+                    self._lost = False
                 status, answer = self._send(path, body)
             except Unanswered as error:
                 kind, problem = Unreachable, str(error)
@@ -155,7 +158,7 @@ class EngineServer:
                 if status < SERVER_ERROR or not patient:
                     return self._checked(path, status, answer)
                 kind, problem = EngineFailure, f"it answered {status} to {path}: {_reason(answer)}"
-            now = time.monotonic()
+            self._lost, now = True, time.monotonic()
             end = now + self._patience if end is None else end
             # Not a sleep: closing the engine ends the wait of every thread at once.
             if now >= end or self._closed.wait(min(wait, end - now)):

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -329,15 +330,15 @@ class ServerEngine(ABC):
         """
         self._require_open()
         require_idle(self)
-        first = self.version < 0
+        sends = not self.adapter or not processes.on_main(self._have_base)
         self.version = -1  # until the end: half a sync must not be sampled from
-        if not self.adapter:
-            self._send(named_params, version)
-        else:
-            if first and not processes.on_main(self._have_base):
-                self._send(policy_weights(self._model, merged=False), version)
+        if sends:
+            base = policy_weights(self._model, merged=False)
+            self._send(base if self.adapter else named_params, version)
+        if self.adapter:
             self._served.replace(self._model, version)
-        self._on_main(lambda: ask_all(self._servers, lambda server: self._forget(server, version)))
+        rename = partial(self._rename, version=version, sent=sends)
+        self._on_main(lambda: ask_all(self._servers, rename))
         processes.barrier()
         self.version = version
 
@@ -397,35 +398,41 @@ class ServerEngine(ABC):
     def _paused(self) -> Iterator[None]:
         """Let the servers generate nothing, for whomever, while their weights change."""
         body = {"mode": "abort"}
-        ask_all(self._servers, lambda server: server.post(self.kind.pause_path, body))
         try:
+            ask_all(self._servers, lambda server: server.post(self.kind.pause_path, body))
             yield
         except BaseException:
             ask_all(self._servers, lambda server: server.tell(self.kind.resume_path, {}))
             raise
         ask_all(self._servers, lambda server: server.post(self.kind.resume_path, {}))
 
-    def _forget(self, server: EngineServer, version: int) -> None:
-        """Reset a server's cache and name its weights."""
+    def _rename(self, server: EngineServer, version: int, sent: bool) -> None:
+        """Reset a server's cache and name its weights, if it still has those that were sent."""
         self._flush(server)
+        if sent:
+            self._check_weights(server, _weights_of(server), IN_TRANSIT)
         _name_weights(server, str(version))
 
     def _have_base(self) -> bool:
-        """Whether every server still has the weights that it was started with: the policy's base.
+        """Whether every server has the policy's base, since the last sync or since its start.
 
         A model of the same name on another machine is assumed to be the same model.
         """
         name = str(getattr(base_model(self._model).config, "_name_or_path", ""))
-        if not name or not all(_is_model(base, name) for base in self._bases):
-            return False
-        return set(ask_all(self._servers, _weights_of)) == {FIRST_WEIGHTS}
+        last = None if self.version < 0 else str(self.version)
+        # A server that was restarted has lost a base that was sent.
+        return all(
+            weights == last or (weights == FIRST_WEIGHTS and bool(name) and _is_model(base, name))
+            for weights, base in zip(ask_all(self._servers, _weights_of), self._bases, strict=True)
+        )
 
-    def _check_weights(self, server: EngineServer, version: str) -> None:
+    def _check_weights(self, server: EngineServer, version: str, expected: str = "") -> None:
         """Detect a restarted server, which has its initial weights again."""
-        if version != str(self.version):
+        expected = expected or str(self.version)
+        if version != expected:
             raise EngineFailure(
                 f"expected the {self.kind.name} server at {server.url} to have the policy's "
-                f"weights of version {self.version}, but it has {version!r}: it was restarted or "
+                f"weights of version {expected}, but it has {version!r}: it was restarted or "
                 f"serves another run, too; {GO_ON}"
             )
 

@@ -57,7 +57,7 @@ def checked(named_params: Pairs) -> Iterator[tuple[str, torch.Tensor]]:
             )
         if not tensor.is_floating_point():
             raise ConfigurationError(
-                f"expected weights in floating point for a vLLM engine, got {name!r} in "
+                f"expected weights in floating point for vLLM and SGLang, got {name!r} in "
                 f"{tensor.dtype}: quantised weights cannot be sent; use --engine hf."
             )
         yield name, tensor.detach()

@@ -257,6 +257,47 @@ def test_a_server_that_comes_back_between_two_attempts_is_noticed(
         generate(engine, [[1]], SAMPLING)
 
 
+def test_a_request_after_another_lost_contact_is_checked_at_once(
+    engine: ServerEngine, server: StandIn
+) -> None:
+    """Else it could be answered before the other one finds out in its next attempt."""
+    client, checks = engine._servers[0], list[str]()
+
+    def ask() -> None:
+        client.post("/anything", {}, before_retry=lambda: checks.append(client.weight_version()))
+
+    server.stop()
+    with pytest.raises(EngineFailure):
+        client.get("/anything")
+    server.start(server.port)
+    ask()
+    ask()
+    assert checks == ["0"]
+
+
+def test_a_server_that_is_restarted_at_the_end_of_a_sync_is_noticed(
+    engine: ServerEngine, model: Any, server: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "_flush", lambda _: setattr(server, "weights", "default"))
+    with pytest.raises(EngineFailure, match="version in-transit, but it has 'default'"):
+        engine.sync(policy_weights(model), 1)
+    assert (engine.version, server.weights) == (-1, "default")
+
+
+def test_a_server_goes_on_if_another_cannot_be_paused(
+    kind: Kind, model: Any, tmp_path: Path
+) -> None:
+    servers = [kind.stand_in(), kind.stand_in()]
+    engine = connect(kind, model, tmp_path, *servers)
+    servers[1].refusal[engine.kind.pause_path] = "no"
+    with pytest.raises(EngineFailure, match="pause"):
+        engine.sync(policy_weights(model), 0)
+    assert servers[0].paths()[-1] == engine.kind.resume_path
+    engine.close()
+    for standin in servers:
+        standin.stop()
+
+
 def test_weights_of_another_model_are_refused_in_a_sentence(
     kind: Kind, model: Any, server: StandIn, tmp_path: Path
 ) -> None:

@@ -279,6 +279,23 @@ def test_the_base_is_sent_only_to_a_server_that_has_another(
     server.stop()
 
 
+def test_the_base_is_sent_again_to_a_server_that_was_restarted_without_it(tmp_path: Path) -> None:
+    policy, server = add_lora(make_model()), StandIn(model="some/other", revision=None)
+    server.lora = {"max_lora_rank": 8}
+    engine = connect(policy, tmp_path, server, lora="adapter")
+    transfers = []
+    for version, restarted in enumerate((False, False, True, False)):
+        if restarted:
+            server.weights = "default"
+            server.adapters.clear()
+        engine.sync(iter(()), version)
+        transfers.append(server.paths().count("/collective_rpc"))
+        assert list(server.adapters) == [f"policy-{version}"]
+    assert transfers == [1, 1, 2, 2]
+    engine.close()
+    server.stop()
+
+
 @pytest.mark.parametrize(
     ("lora", "transfer", "message"),
     [
