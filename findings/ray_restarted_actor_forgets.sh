@@ -40,6 +40,6 @@ before = [ray.get(game.step.remote()) for _ in range(3)]
 os.kill(ray.get(game.pid.remote()), signal.SIGKILL)
 after = ray.get(game.step.remote())
 print("turns:", before, "after the restart:", after)
-assert before == [1, 2, 3] and after == 1, "a restart is told now"
+assert before == [1, 2, 3] and after == 1, "a restart is reported now"
 ray.shutdown()
 PYTHON

@@ -342,7 +342,7 @@ def _served(kind: str, script: Script) -> Iterator[str]:
     """Serve an environment in a process of its own; yield its address.
 
     Raises:
-        EnvFailure: It cannot be served.
+        EnvFailure: It cannot be served, or does not start in time.
     """
     # A token that a person has set for servers of OpenEnv is its client's, too.
     open_to_all = [] if kind == "openenv" and os.environ.get(TOKEN) else ["--no-token"]
@@ -360,10 +360,13 @@ def _served(kind: str, script: Script) -> Iterator[str]:
         ) as server,
     ):
         try:
+            end = time.monotonic() + PATIENCE
             while not (match := _ADDRESS.search(log.read_text("utf-8", "replace"))):
-                if server.poll() is not None:
+                if server.poll() is not None or time.monotonic() > end:
                     text = log.read_text("utf-8", "replace")
-                    raise EnvFailure(f"no server: {text[-500:].strip()}")
+                    raise EnvFailure(
+                        f"expected a server within {PATIENCE:.0f} s, got: {text[-500:].strip()}"
+                    )
                 time.sleep(0.05)
             yield match[1]
         finally:

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from agentgym.certification import Status, certify
+from agentgym.certification import Status, certify, interfaces
 from agentgym.certification.interfaces import INTERFACES
 from agentgym.core import Outcome
 from tests.toy import TOY_ID, ToyEnv
@@ -49,6 +49,14 @@ def test_a_difference_says_where_it_is() -> None:
     [result] = certify(name, ["again"], num_tasks=3).results
     assert result.status is Status.FAIL
     assert "drawers/t" in result.evidence[0] and "turn 0, observation: '" in result.evidence[0]
+
+
+def test_a_server_that_does_not_start_in_time_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(interfaces, "PATIENCE", 0.0)
+    result = certify(TOY, ["http"], num_tasks=1)["http"]
+    assert result.status is Status.NOT_RUN and "expected a server within 0 s" in result.summary
 
 
 def test_every_interface_says_where_it_plays() -> None:
