@@ -16,7 +16,7 @@ from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import log, make_trainer, same, weights
 from trainers.methods.async_rollouts.fully_async import FullyAsync
 from trainers.methods.async_rollouts.producer import RolloutProducer
-from trainers.rollouts.engines.engine_weights import MOST_FAILURES
+from trainers.rollouts.engines.engine_weights import MOST_FAILURES, EngineWeights
 from trainers.rollouts.engines.failure import EngineFailure
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
 
@@ -115,6 +115,17 @@ def test_an_engine_that_always_dies_ends_the_run_with_a_sentence(tmp_path, part)
     trainer = mortal_trainer(tmp_path, part, share=1.0, deaths=10**6)
     with pytest.raises(EngineFailure, match=f"failed {MOST_FAILURES} times.*--resume"):
         trainer.train()
+
+
+def test_the_sentence_at_the_end_has_the_failure_at_which_it_began():
+    model = tiny_policy.model()
+    engine_weights = EngineWeights(HFCopyEngine(model), lambda: model, lambda: 0)
+    engine_weights.count_failure(EngineFailure("another time"))
+    engine_weights.note_turn()
+    for number in range(1, MOST_FAILURES):
+        engine_weights.count_failure(EngineFailure(f"failure {number}"))
+    with pytest.raises(EngineFailure, match=r"at first so: failure 1; .*--resume"):
+        engine_weights.count_failure(EngineFailure("it died before"))
 
 
 def test_a_fixed_lag_ends_with_the_engines_own_sentence(tmp_path):

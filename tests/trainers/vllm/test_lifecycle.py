@@ -13,6 +13,7 @@ import pytest
 from agentgym.errors import NotSupported
 from tests.trainers.vllm.policy import CONTEXT, add_lora, disturb, make_model, prompts
 from trainers.rollouts.engines.base import Sampling, generate
+from trainers.rollouts.engines.failure import EngineFailure
 from trainers.rollouts.engines.parity import FP32_TOLERANCE, probe_parity
 from trainers.rollouts.engines.policy_weights import policy_weights
 
@@ -75,9 +76,9 @@ def test_half_a_sync_is_never_sampled_from() -> None:
     with start(model) as engine:
         with pytest.raises(OSError, match="link lost"):
             engine.sync(broken(), 5)
-        with pytest.raises(NotSupported, match="half way"):
+        with pytest.raises(EngineFailure, match="half way"):
             generate(engine, prompts(), SAMPLING)
-        with pytest.raises(NotSupported, match="start a new one"):
+        with pytest.raises(EngineFailure, match=r"new process.*--resume"):
             engine.sync(policy_weights(model), 6)
 
 

@@ -84,7 +84,7 @@ class EngineWeights:
         self.version = version
         self._engine, self._policy, self._parts = engine, policy, parts
         self._sent_version: int | None = None
-        self._failures = 0
+        self._failures: list[EngineFailure] = []  # Those since the last turn.
 
     def send(self) -> None:
         """Send the current weights to the engine, unless it has them; nothing may be playing.
@@ -121,19 +121,21 @@ class EngineWeights:
         """
         if processes.world() > 1:
             raise error
-        self._failures += 1
-        if self._failures >= MOST_FAILURES:
+        failures = self._failures
+        failures.append(error)
+        if len(failures) >= MOST_FAILURES:
+            first = failures[0]  # From the second time on a dead engine only says that it is dead.
             raise EngineFailure(
                 "expected an engine that generates once its weights were sent again, but it failed "
-                f"{self._failures} times without a turn in between, the last time so: {error}"
-                + ("" if GO_ON in str(error) else f"; {GO_ON}")
-            ) from error
+                f"{len(failures)} times without a turn in between, at first so: {first}"
+                + ("" if GO_ON in str(first) else f"; {GO_ON}")
+            ) from first
         logger.warning("the engine failed, and its weights are sent again: %s", error)
         self.forget()
 
     def note_turn(self) -> None:
         """Note that the engine has generated a turn."""
-        self._failures = 0
+        self._failures = []
 
     def _send(self) -> None:
         """Send the current weights to the engine, unless it has them."""

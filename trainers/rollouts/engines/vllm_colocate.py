@@ -203,8 +203,8 @@ class VLLMColocateEngine:
 
         Raises:
             ConfigurationError: A name belongs to an adapter or wrapper, or there is none.
-            NotSupported: The engine is closed or generating, or an earlier sync failed halfway.
-            EngineFailure: vLLM died.
+            NotSupported: The engine is closed or generating.
+            EngineFailure: vLLM died, or an earlier sync failed halfway.
         """
         self._require_open()
         self._weights.sync(named_params, version)
@@ -281,9 +281,9 @@ class VLLMColocateEngine:
         if self._dead:
             raise EngineFailure(f"expected vLLM to be alive, but it died before; {GO_ON}")
         if self._weights.broken:
-            raise NotSupported(
-                "expected an engine with whole weights, but its last sync failed half way: close "
-                "it and start a new one."
+            raise EngineFailure(
+                "expected an engine with whole weights, but its last sync failed half way, after "
+                f"which vLLM needs a new process; {GO_ON}"
             )
 
     def _require_ready(self) -> None:
