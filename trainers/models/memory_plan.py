@@ -157,7 +157,7 @@ class MemoryPlan:
     sleeps: bool = False
     """Whether vLLM sleeps while the policy trains."""
     merges: bool = True
-    """Whether a merged copy of the adapted matrices fits while the engine generates."""
+    """Whether merged or cast copies of matrices fit while the engine generates."""
 
     def slots(self, episodes: int) -> int:
         """Return how many of a number of episodes may play at once."""
@@ -247,10 +247,13 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
         room = slots_that_fit(alone, device.usable, episode)
     slots = episodes if room is None else min(episodes, room)
     estimated = estimate(shape, replace(training, slots=slots, context=context))
-    # Merged copies are freed before the policy trains.
-    merged = shape.matrices * BITS[settings.memory.precision] // 8 * training.players
-    generating = estimated.total - estimated.updating + merged
-    merges = device is None or generating <= device.size * (1 - RESERVE)
+    # A copy of the model has its adapters merged; without adapters matrices are cast.
+    adapters = training.weights_of(shape)[1] > 0
+    copied = engine != "hf-copy" if adapters else training.low == 2
+    copies = shape.matrices * BITS[settings.memory.precision] // 8 * training.players * copied
+    # They are freed before the policy trains, unless the engine plays on meanwhile.
+    generating = estimated.total - (0 if ahead else estimated.updating) + copies
+    merges = device is None or not copies or generating <= device.size * (1 - RESERVE)
     return MemoryPlan(estimated, device, episodes, room, merges=merges)
 
 
@@ -307,8 +310,9 @@ def memory_notes(run: ResolvedRun, plan: MemoryPlan) -> Iterator[str]:
             f"{slots} of {plan.episodes} episodes play at a time, for whose keys and values "
             f"{plan.device} has room if all fill their context; --engine vllm packs them"
         )
-    if run.config.lora.r and not plan.merges:
-        yield "adapters are not merged while the policy generates: their matrices need more memory"
+    if not plan.merges:
+        what = "adapters are not merged" if run.config.lora.r else "matrices are cast every time"
+        yield f"{what} while the policy generates: copies of them need more memory"
     if plan.share is None or plan.device is None:
         return
     resident = plan.estimate.total - plan.estimate.generating

@@ -94,6 +94,17 @@ def test_hf_says_that_fewer_episodes_play_at_a_time(qwen):
     assert "one GPU of 80.0 GiB" in note
 
 
+@pytest.mark.parametrize("staleness", [0, 1])
+def test_copies_of_an_engine_that_plays_on_have_no_room_of_the_training(qwen, staleness):
+    changes = {"engine": "hf", "async_rollouts__staleness": staleness, "lora__r": 0}
+    run = planned(qwen, **changes)
+    ample = plan_memory(run, Device("a large GPU", 10**13, gpu=True))
+    plan = plan_memory(run, Device("one GPU", ample.estimate.total, gpu=True))
+    assert ample.merges and plan.merges == (not staleness)
+    cast = [note for note in memory_notes(run, plan) if "cast every time" in note]
+    assert len(cast) == staleness
+
+
 def test_vllm_is_counted_and_its_share_is_said(qwen):
     run = planned(qwen, engine="vllm")
     plan = plan_memory(run, GPU)

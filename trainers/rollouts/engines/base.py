@@ -133,7 +133,7 @@ class EngineSettings:
     pool: bool = False
     """Whether a stale policy plays beside the current one, which requires a ``PoolEngine``."""
     merge_adapters: bool = True
-    """Whether memory suffices for a merged copy of the adapted matrices during generation."""
+    """Whether memory suffices for merged or cast copies of matrices during generation."""
 
 
 @runtime_checkable

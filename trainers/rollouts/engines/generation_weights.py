@@ -42,11 +42,12 @@ class GenerationWeights:
         Args:
             model: The policy, possibly with adapters.
             autocast: Low-precision dtype of the forward pass, if it uses one.
-            merge: Merge adapters.
+            merge: Make copies; False: none, for want of memory.
         """
         adapted = hasattr(model, "peft_config")  # then the base has the low precision already
         self._layers = mergeable_layers(model) if merge else []
-        self._matrices = [] if autocast is None or adapted else _wide_matrices(model)
+        casts = merge and autocast is not None and not adapted
+        self._matrices = _wide_matrices(model) if casts else []
         self._dtype = autocast
         self._copies: list[tuple[nn.Module, str, nn.Parameter]] = []
 

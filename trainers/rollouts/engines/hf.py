@@ -216,8 +216,8 @@ class HFEngine:
                 depend on it.
             context: Maximum tokens of prompt and completion together; 0: unknown.
             slots: Maximum sequences at a time; 0: unknown.
-            merge: Generate with adapters merged into copies of their base weights, which take
-                memory until ``rest``; a quantized base stays as it is.
+            merge: Generate with adapters merged into copies of their base weights, or with cast
+                copies, which take memory until ``rest``; a quantized base stays as it is.
         """
         self.model = model
         self.version = 0

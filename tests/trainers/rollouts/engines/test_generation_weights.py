@@ -97,9 +97,9 @@ def test_matrices_are_cast_once_and_draw_the_same_text(tied: bool) -> None:
     engine = HFEngine(model, autocast=torch.bfloat16)
     fast = generate(engine, PROMPTS, SAMPLING)
     assert {copy.dtype for *_, copy in engine._weights._copies} == {torch.bfloat16}
-    plain_engine = HFEngine(model, autocast=torch.bfloat16)
-    plain_engine._weights = GenerationWeights(model)
+    plain_engine = HFEngine(model, autocast=torch.bfloat16, merge=False)
     plain = generate(plain_engine, PROMPTS, SAMPLING)
+    assert not plain_engine._weights._copies
     assert [(out.ids, out.logprobs) for out in fast] == [(out.ids, out.logprobs) for out in plain]
     weights_after = model.state_dict()
     assert all(torch.equal(weights_after[name], tensor) for name, tensor in weights_before.items())
