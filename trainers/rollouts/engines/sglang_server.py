@@ -131,7 +131,7 @@ class RequestTransfer:
         Raises:
             EngineFailure: A server cannot load them.
         """
-        ask_all(servers, lambda server: server.post("/begin_weight_update", {}))
+        ask_all(servers, _begin)
         for part in parts_of(pairs, PART_BYTES):
             # A view of a larger tensor would take it along.
             ready = [(name, tensor.to("cpu", self._dtype, copy=True)) for name, tensor in part]
@@ -142,6 +142,12 @@ class RequestTransfer:
 
     def close(self) -> None:
         """Do nothing: nothing is held."""
+
+
+def _begin(server: EngineServer) -> None:
+    """Let a server expect weights; it refuses while it still expects those of a killed run."""
+    server.tell("/end_weight_update", {})
+    server.post("/begin_weight_update", {})
 
 
 def _update(server: EngineServer, body: dict[str, Any]) -> None:

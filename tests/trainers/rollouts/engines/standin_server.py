@@ -170,7 +170,8 @@ class SGLangStandIn(StandIn):
 
     The paths are those of ``srt/entrypoints/http_server.py``. ``ignore_eos`` ignores a request's
     own stop ids, too, and else the model's end-of-text token stops (``srt/managers/
-    schedule_batch.py``). Weights in requests are only taken between a begin and an end.
+    schedule_batch.py``). Weights in requests are only taken between a begin and an end, which have
+    to alternate (``srt/managers/scheduler_components/weight_updater.py``).
 
     Attributes:
         eos: The model's end-of-text token.
@@ -198,7 +199,10 @@ class SGLangStandIn(StandIn):
         if path == "/update_weights_from_disk":
             self.while_reading()
         if path in ("/begin_weight_update", "/end_weight_update"):
-            self.updating = path == "/begin_weight_update"
+            begins = path == "/begin_weight_update"
+            if begins == self.updating:
+                return 400, {"success": False, "message": "a weight update is or is not open"}
+            self.updating = begins
         if path == "/update_weights_from_tensor":
             if not self.updating:
                 return 400, {"success": False, "message": "must run between begin and end"}

@@ -88,7 +88,10 @@ def test_weights_travel_in_requests_where_no_folder_is_shared(
     engine = connect(model, server, tmp_path)
     engine.sync(policy_weights(model), 5)
     paths = server.paths()
-    assert paths[:3] == ["/pause_generation", "/update_weight_version", "/begin_weight_update"]
+    assert paths[:4] == [
+        "/pause_generation", "/update_weight_version", "/end_weight_update",
+        "/begin_weight_update",
+    ]  # fmt: skip
     assert paths.count("/update_weights_from_tensor") > 2
     assert paths[-4:] == [
         "/end_weight_update", "/continue_generation", "/flush_cache?timeout=20",
@@ -101,6 +104,10 @@ def test_weights_travel_in_requests_where_no_folder_is_shared(
     server.refusal["/update_weights_from_tensor"] = "shape mismatch"
     with pytest.raises(EngineFailure, match=r"SGLang server .* shape mismatch"):
         engine.sync(policy_weights(model), 6)
+    assert server.updating
+    server.refusal.clear()
+    engine.sync(policy_weights(model), 7)  # After a transfer that broke off.
+    assert server.weights == "7" and not server.updating
 
 
 @pytest.mark.parametrize(
