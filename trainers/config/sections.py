@@ -461,7 +461,10 @@ class ServedConfig:
     SGLang. Adapters need a folder: where servers of vLLM do not see that of the run they are merged
     and sent by NCCL."""
     patience: NotNegative = 60.0
-    """Seconds for which a server may be unreachable before the run ends."""
+    """Seconds for which a server may be unreachable before it counts as failed.
+
+    A run ends after five failures without a turn in between; at the first one with several
+    processes, with a fixed lag, and with an agent."""
 
 
 @strict

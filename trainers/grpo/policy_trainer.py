@@ -10,6 +10,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import torch
@@ -26,6 +27,7 @@ from trainers.grpo.objective import averaged, late_weights, token_figures, token
 from trainers.grpo.step_part import StepRows
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.engine_weights import EngineWeights
+from trainers.rollouts.engines.failure import EngineFailure
 from trainers.rollouts.engines.gap_probe import PROBE_TOKENS, probe_gap
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.scoring.drift import kl_behaviour
@@ -118,7 +120,15 @@ class PolicyTrainer(BatchTrainer):
         self._weights.send()  # An engine that plays a later step has this one's weights then.
         fp32 = self.runner.engine.exact and not (self.args.bf16 or self.args.fp16)
         sampling = self._sampling(max_tokens=PROBE_TOKENS)
-        return probe_gap(self.runner, self._policy, everyone, sampling, self._row_logps, fp32=fp32)
+        probe = partial(
+            probe_gap, self.runner, self._policy, everyone, sampling, self._row_logps, fp32=fp32
+        )
+        try:
+            return probe()
+        except EngineFailure as error:
+            self.runner.engine.abort()
+            self._weights.recover(error)
+            return probe()
 
     # -- log-probabilities -------------------------------------------------------------------------
 

@@ -117,6 +117,14 @@ def test_an_engine_that_always_dies_ends_the_run_with_a_sentence(tmp_path, part)
         trainer.train()
 
 
+def test_a_probe_is_repeated_if_the_engine_dies_in_it(tmp_path):
+    trainer = mortal_trainer(tmp_path, share=1.0, deaths=0)
+    episodes = trainer.play(tiny_policy.tasks(2))
+    trainer.runner.engine.left = 1
+    assert trainer._probe(episodes) < 1e-5
+    assert trainer.runner.engine.deaths == ["submit"]
+
+
 def test_the_sentence_at_the_end_has_the_failure_at_which_it_began():
     model = tiny_policy.model()
     engine_weights = EngineWeights(HFCopyEngine(model), lambda: model, lambda: 0)
