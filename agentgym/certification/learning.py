@@ -34,8 +34,10 @@ SAMPLES = 4
 """Episodes of each task that stand-ins play."""
 VARYING = 0.05
 """Share of the tasks whose returns must vary, by the lower end of its 95 % interval."""
-TRAINING = ("--quiet", "--eval.baselines", "none", "--eval.num-tasks", "100")
+TRAINING = ("--quiet", "--eval.baselines", "none")
 """Flags of the training: the family's sizes, but no rivals and fewer held-out tasks."""
+TESTED = 100
+"""Most held-out tasks of the training."""
 LEAST_TRAINING = 120.0
 """Seconds below which no training begins."""
 MOST_TRAINING = 900.0
@@ -136,7 +138,9 @@ def training_signal(subject: Subject) -> Measured:
     if seconds < LEAST_TRAINING:
         raise NotRun("a training takes minutes; raise `seconds`, or give a training as `training`")
     pairs = [f"{name}={json.dumps(value)}" for name, value in subject.kwargs.items()]
+    num_tasks = min(TESTED, subject.env.tasks.size("test"))
     arguments = [*(["--env-kwargs", *pairs] if pairs else []), "--seed", f"{subject.seed}"]
+    arguments += ["--eval.num-tasks", f"{num_tasks}"]
     command = [sys.executable, "-m", "agentgym", "train", "--env", subject.name, *TRAINING]
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -131,7 +131,7 @@ def test_a_training_needs_minutes() -> None:
 def test_a_training_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     monkeypatch.setattr("agentgym.certification.learning.LEAST_TRAINING", 0.0)
-    [result] = certify(NAME, ["training_signal"], num_tasks=2, seconds=2).results
+    [result] = certify("textcraft", ["training_signal"], num_tasks=2, seconds=2).results
     assert result.status is Status.NOT_RUN and "did not end in" in result.summary
 
 

@@ -147,7 +147,7 @@ def test_every_preset_comes_back_from_its_file(name, tmp_path):
         ),
         ("loss: {part: Loss, lo: 1}", "got 'lo' (did you mean 'low'?)"),
         ("loss: {part: Loss, low: 3}", "expected 0 <= low <= 1"),
-        ("loss: {part: Loss, clip: hard}", "expected loss.clip to be 'ppo', 'cispo' or 'none'"),
+        ("loss: {part: Loss, clip: hard}", "'ppo', 'cispo', 'dppo' or 'none', got 'hard'"),
         ("filters: [{part: 'no_module:Filter'}]", "a module that can be imported"),
     ],
 )

@@ -30,17 +30,20 @@ class Waiting(ToyEnv):
 def test_workers_killed_at_random_cost_their_episodes_alone(tmp_path):
     envs = TextVectorEnv([Waiting] * 16, backend="process", workers=2)
     events: list[Any] = []
-    over, killed = threading.Event(), []
+    over, answered, killed = threading.Event(), threading.Event(), []
 
     def kill() -> None:
         rng = np.random.default_rng(0)
         while len(killed) < DEATHS and not over.wait(rng.uniform(0.3, 1.5)):
+            # On a busy machine a worker starts slowly; what dies at every start is given up.
+            answered.wait()
             pid = envs._exchange.backend.pids[int(rng.integers(2))]  # type: ignore[attr-defined]
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:  # It is being replaced.
                 continue
             killed.append(pid)
+            answered.clear()
 
     trainer = make_trainer(
         tmp_path, args={"steps": 400}, envs=envs, on_rollout=events.append, probe_every=0
@@ -48,6 +51,7 @@ def test_workers_killed_at_random_cost_their_episodes_alone(tmp_path):
 
     def stop(event: Any) -> None:
         events.append(event)
+        answered.set()
         trainer.control.should_training_stop = len(killed) == DEATHS
 
     trainer._on_rollout = stop
@@ -57,6 +61,7 @@ def test_workers_killed_at_random_cost_their_episodes_alone(tmp_path):
         trainer.train()
     finally:
         over.set()
+        answered.set()
         killer.join()
         envs.close()
     assert len(killed) == DEATHS
