@@ -156,7 +156,7 @@ class MemoryPlan:
     """Share of the GPU that vLLM in this process takes; None: there is none."""
     sleeps: bool = False
     """Whether vLLM sleeps while the policy trains."""
-    merges: bool = True
+    copies_fit: bool = True
     """Whether merged or cast copies of matrices fit while the engine generates."""
 
     def slots(self, episodes: int) -> int:
@@ -253,8 +253,8 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     copies = shape.matrices * BITS[settings.memory.precision] // 8 * training.players * copied
     # They are freed before the policy trains, unless the engine plays on meanwhile.
     generating = estimated.total - (0 if ahead else estimated.updating) + copies
-    merges = device is None or not copies or generating <= device.size * (1 - RESERVE)
-    return MemoryPlan(estimated, device, episodes, room, merges=merges)
+    fit = device is None or not copies or generating <= device.size * (1 - RESERVE)
+    return MemoryPlan(estimated, device, episodes, room, copies_fit=fit)
 
 
 def _beside_vllm(
@@ -310,7 +310,7 @@ def memory_notes(run: ResolvedRun, plan: MemoryPlan) -> Iterator[str]:
             f"{slots} of {plan.episodes} episodes play at a time, for whose keys and values "
             f"{plan.device} has room if all fill their context; --engine vllm packs them"
         )
-    if not plan.merges:
+    if not plan.copies_fit:
         what = "adapters are not merged" if run.config.lora.r else "matrices are cast every time"
         yield f"{what} while the policy generates: copies of them need more memory"
     if plan.share is None or plan.device is None:

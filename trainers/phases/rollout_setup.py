@@ -190,7 +190,7 @@ def _engine_maker(
     """Return a function that makes the chosen engine from a model."""
     pad_id, context = policy.chat.pad_id, policy.budget.context
     settings = _engine_settings(run, pad_id, context, slots, memory.share, pool=pool)
-    settings = dataclasses.replace(settings, merge_adapters=memory.merges)
+    settings = dataclasses.replace(settings, copy_weights=memory.copies_fit)
     name = acting_engine(run.config.engine, ahead=ahead, sharded=processes.sharded())
     return engine_maker(name, settings)
 

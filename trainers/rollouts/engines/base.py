@@ -132,7 +132,7 @@ class EngineSettings:
     """Whether the training forward multiplies matrices in bfloat16."""
     pool: bool = False
     """Whether a stale policy plays beside the current one, which requires a ``PoolEngine``."""
-    merge_adapters: bool = True
+    copy_weights: bool = True
     """Whether memory suffices for merged or cast copies of matrices during generation."""
 
 

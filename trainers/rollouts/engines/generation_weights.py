@@ -3,7 +3,7 @@
 * An unmerged adapter costs two small matrix products and several casts per layer and token. Merged
   into a copy of its base weight, W' = W + s B A for LoRA, it costs nothing.
 * Under autocast a float32 matrix is cast to low precision again for every token: PyTorch keeps a
-  cast only until the outermost autocast context ends. A copy is cast once.
+  cast at most until the outermost autocast context ends. A copy is cast once.
 
 The copies are separate tensors that take the place of the trained weights during a forward pass.
 Nothing is subtracted afterwards, so the trained weights stay equal to the bit. The copies take
@@ -35,18 +35,18 @@ class GenerationWeights:
     """Merged or cast copies of a model's weights, made on demand."""
 
     def __init__(
-        self, model: nn.Module, autocast: torch.dtype | None = None, merge: bool = True
+        self, model: nn.Module, autocast: torch.dtype | None = None, copies: bool = True
     ) -> None:
         """Find the layers; nothing is copied yet.
 
         Args:
             model: The policy, possibly with adapters.
             autocast: Low-precision dtype of the forward pass, if it uses one.
-            merge: Make copies; False: none, for want of memory.
+            copies: Whether there is memory for copies; without, the trained weights generate.
         """
         adapted = hasattr(model, "peft_config")  # then the base has the low precision already
-        self._layers = mergeable_layers(model) if merge else []
-        casts = merge and autocast is not None and not adapted
+        self._layers = mergeable_layers(model) if copies else []
+        casts = copies and autocast is not None and not adapted
         self._matrices = _wide_matrices(model) if casts else []
         self._dtype = autocast
         self._copies: list[tuple[nn.Module, str, nn.Parameter]] = []

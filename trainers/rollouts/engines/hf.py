@@ -202,7 +202,7 @@ class HFEngine:
         drafts: int = MOST_GUESSED,
         context: int = 0,
         slots: int = 0,
-        merge: bool = True,
+        copies: bool = True,
     ) -> None:
         """Wrap a model.
 
@@ -216,7 +216,7 @@ class HFEngine:
                 depend on it.
             context: Maximum tokens of prompt and completion together; 0: unknown.
             slots: Maximum sequences at a time; 0: unknown.
-            merge: Generate with adapters merged into copies of their base weights, or with cast
+            copies: Generate with adapters merged into copies of their base weights, or with cast
                 copies, which take memory until ``rest``; a quantized base stays as it is.
         """
         self.model = model
@@ -230,7 +230,7 @@ class HFEngine:
         with self._precision():
             self._forward = forward_of(model, pad=pad_id, dtype=autocast, room=(slots, context))
         self._max_drafts = drafts if self._forward.joins else 0
-        self._weights = GenerationWeights(model, autocast, merge)
+        self._weights = GenerationWeights(model, autocast, copies)
         self._forget()
 
     @classmethod
@@ -246,7 +246,7 @@ class HFEngine:
             "autocast": torch.bfloat16 if settings.bf16 else None,
             "context": settings.context,
             "slots": settings.slots,
-            "merge": settings.merge_adapters,
+            "copies": settings.copy_weights,
         }
 
     @property

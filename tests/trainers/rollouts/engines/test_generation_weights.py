@@ -35,7 +35,7 @@ def test_an_engine_merges_and_samples_from_the_same_policy(options: dict[str, An
     calls = adapter_products(model)
     merged = generate(engine, PROMPTS, SAMPLING)
     assert not calls
-    plain_completions = generate(HFEngine(model, merge=False), PROMPTS, SAMPLING)
+    plain_completions = generate(HFEngine(model, copies=False), PROMPTS, SAMPLING)
     assert calls
     assert [out.ids for out in merged] == [out.ids for out in plain_completions]
     for completion, expected_completion in zip(merged, plain_completions, strict=True):
@@ -97,7 +97,7 @@ def test_matrices_are_cast_once_and_draw_the_same_text(tied: bool) -> None:
     engine = HFEngine(model, autocast=torch.bfloat16)
     fast = generate(engine, PROMPTS, SAMPLING)
     assert {copy.dtype for *_, copy in engine._weights._copies} == {torch.bfloat16}
-    plain_engine = HFEngine(model, autocast=torch.bfloat16, merge=False)
+    plain_engine = HFEngine(model, autocast=torch.bfloat16, copies=False)
     plain = generate(plain_engine, PROMPTS, SAMPLING)
     assert not plain_engine._weights._copies
     assert [(out.ids, out.logprobs) for out in fast] == [(out.ids, out.logprobs) for out in plain]
