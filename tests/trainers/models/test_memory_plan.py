@@ -100,7 +100,7 @@ def test_copies_of_an_engine_that_plays_on_have_no_room_of_the_training(qwen, st
     run = planned(qwen, **changes)
     ample = plan_memory(run, Device("a large GPU", 10**13, gpu=True))
     plan = plan_memory(run, Device("one GPU", ample.estimate.total, gpu=True))
-    assert ample.merges and plan.merges == (not staleness)
+    assert ample.copies_fit and plan.copies_fit == (not staleness)
     cast = [note for note in memory_notes(run, plan) if "cast every time" in note]
     assert len(cast) == staleness
 
