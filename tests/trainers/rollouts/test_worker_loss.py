@@ -6,6 +6,9 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,56 +21,55 @@ from tests.trainers.grpo.helpers import make_trainer
 DEATHS = 20
 
 
-class Waiting(ToyEnv):
-    """Takes long enough to be killed in the middle of a turn."""
+class Mortal(ToyEnv):
+    """Kills its process in the middle of a turn, once for each request that lies in a folder."""
+
+    def __init__(self, requests: Path) -> None:
+        super().__init__()
+        self._requests = requests
 
     def _act(self, action: str) -> Any:
-        time.sleep(0.02)
+        for request in self._requests.iterdir():
+            with suppress(FileNotFoundError):  # The other worker was faster.
+                request.unlink()
+                os.kill(os.getpid(), signal.SIGKILL)
         return super()._act(action)
 
 
 @pytest.mark.slow
 def test_workers_killed_at_random_cost_their_episodes_alone(tmp_path):
-    envs = TextVectorEnv([Waiting] * 16, backend="process", workers=2)
-    events: list[Any] = []
-    over, answered, killed = threading.Event(), threading.Event(), []
+    requests = tmp_path / "requests"
+    requests.mkdir()
+    envs = TextVectorEnv([partial(Mortal, requests)] * 16, backend="process", workers=2)
+    episodes: list[Any] = []
+    answered, rng = threading.Event(), np.random.default_rng(0)
 
     def kill() -> None:
-        rng = np.random.default_rng(0)
-        while len(killed) < DEATHS and not over.wait(rng.uniform(0.3, 1.5)):
-            # On a busy machine a worker starts slowly; what dies at every start is given up.
+        for number in range(DEATHS):
+            # Between two deaths an episode ends: a worker that dies at every start is given up.
             answered.wait()
-            pid = envs._exchange.backend.pids[int(rng.integers(2))]  # type: ignore[attr-defined]
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:  # It is being replaced.
-                continue
-            killed.append(pid)
             answered.clear()
+            time.sleep(rng.uniform(0.0, 0.5))
+            (requests / str(number)).touch()
 
-    trainer = make_trainer(
-        tmp_path, args={"steps": 400}, envs=envs, on_rollout=events.append, probe_every=0
-    )
+    killer = threading.Thread(target=kill, daemon=True)
 
     def stop(event: Any) -> None:
-        events.append(event)
+        episodes.extend(event.trajectories)
         answered.set()
-        trainer.control.should_training_stop = len(killed) == DEATHS
+        trainer.control.should_training_stop = not killer.is_alive() and not any(requests.iterdir())
 
-    trainer._on_rollout = stop
-    killer = threading.Thread(target=kill, daemon=True)
+    trainer = make_trainer(
+        tmp_path / "run", args={"steps": 400}, envs=envs, on_rollout=stop, probe_every=0
+    )
     killer.start()
     try:
         trainer.train()
     finally:
-        over.set()
-        answered.set()
-        killer.join()
         envs.close()
-    assert len(killed) == DEATHS
-    episodes = [episode for event in events for episode in event.trajectories]
+    assert not killer.is_alive()
     lost = [episode for episode in episodes if episode.stop_reason == "error"]
-    # Each death costs at most the episode that the worker was playing; others are restored.
+    # Each death costs the episode that the worker was playing; others are restored.
     assert 0 < len(lost) <= DEATHS
     assert all("died" in episode.error for episode in lost)
 
@@ -86,14 +88,14 @@ class Unreliable(ToyEnv):
 
 @pytest.mark.slow
 def test_environments_that_hang_or_raise_cost_their_episodes_alone(tmp_path):
-    envs = TextVectorEnv([Unreliable] * 16, backend="thread", step_timeout=0.3)
+    envs = TextVectorEnv([Unreliable] * 16, backend="thread", step_timeout=1.5)
     errors: list[str] = []
     played: list[Any] = []
 
     def stop(event: Any) -> None:
         played.extend(event.trajectories)
         errors.extend(e.error for e in event.trajectories if e.stop_reason == "error")
-        hung = sum("0.3" in error for error in errors)
+        hung = sum("1.5" in error for error in errors)
         trainer.control.should_training_stop = min(hung, len(errors) - hung) >= DEATHS
 
     trainer = make_trainer(tmp_path, args={"steps": 400}, envs=envs, on_rollout=stop, probe_every=0)
