@@ -26,9 +26,9 @@ def available_bytes() -> int | None:
     return None if machine is None else max(0, min([machine, *_left_in_groups()]))
 
 
-def resident_bytes() -> int | None:
-    """Return the resident memory of this process, in bytes; None if unknown."""
-    return _kibibytes(PROC / "self/status", "VmRSS")
+def resident_bytes(process: int | None = None) -> int | None:
+    """Return the resident memory of this or another process, in bytes; None if unknown."""
+    return _kibibytes(PROC / str(process or "self") / "status", "VmRSS")
 
 
 def peak_bytes() -> int | None:
