@@ -72,13 +72,14 @@ def equivalent(gold: str, answer: str, *, lowest_form: bool = False) -> bool:
     gold = answer_text(gold)
     # A solution may go before the answer, so this is cut first and measured then.
     answer = answer_text(answer[-20 * LONGEST :])
-    if answer and (gold == answer or compared(gold) == compared(answer) != ""):
-        return True
+    is_same_text = bool(answer) and (gold == answer or compared(gold) == compared(answer) != "")
+    # The same text is read, too: a right answer takes as long as a wrong one.
     try:
         tree = parse(answer)
-        return (not lowest_form or in_lowest_form(tree)) and _is_same(parse(gold), tree)
+        is_calculated = not lowest_form or in_lowest_form(tree)
+        return (is_calculated and _is_same(parse(gold), tree)) or is_same_text
     except Unreadable:
-        return False
+        return is_same_text
 
 
 def _is_same(gold: Node, answer: Node) -> bool:
