@@ -5,7 +5,8 @@ The tiny policy is trained on coin mazes of 1 to 6 moves whose turns sleep for l
 of updates of as many episodes, and are compared on the same held-out tasks. They run one after the
 other in one process. Episodes an hour count all updates of a training, from its first plan to its
 last update, so the time until the slots of a fully asynchronous one are full, and the wait for its
-last episodes, are included.
+last episodes, are included. It plays more episodes at a time than the others; ``equal_slots`` is
+fully asynchronous training with as many as they.
 
 Usage: ``python benchmarks/long_tails.py [--seeds 0 1 2] [--updates 20] [--held-out 144]``. Prints
 JSON; every training is also printed to stderr as it ends.
@@ -79,8 +80,11 @@ KINDS: Mapping[str, Kind] = {
     "staleness_1": Kind(part=partial(RolloutProducer, staleness=1)),
     # As --async-rollouts.mode fully-async chooses the slots: a step's, times 1 + N / 2.
     "fully_async": Kind(3 * EPISODES, partial(FullyAsync, staleness=4)),
+    "equal_slots": Kind(part=partial(FullyAsync, staleness=4)),
 }
 RIVALS = ("synchronous", "staleness_1")
+FREE = {"fully_async": "", "equal_slots": "_of_equal_slots"}
+"""Fully asynchronous kinds, and the ends of the names of their comparisons."""
 
 
 def mazes() -> SlowMazes:
@@ -174,17 +178,21 @@ def compare(seed: int, updates: int, held_out: int) -> dict[str, Any]:
         row[name]["load"] = round(os.getloadavg()[1], 1)
         print(json.dumps({"seed": seed, "kind": name, **row[name]}), file=sys.stderr, flush=True)
     hourly = {name: row[name]["episodes_per_hour"] for name in KINDS}
-    row["times"] = {name: round(hourly["fully_async"] / hourly[name], 2) for name in RIVALS}
-    row["success_minus"] = {
-        name: paired_difference(solved["fully_async"], solved[name])._asdict() for name in RIVALS
-    }
+    for free, end in FREE.items():
+        row[f"times{end}"] = {name: round(hourly[free] / hourly[name], 2) for name in RIVALS}
+        row[f"success_minus{end}"] = {
+            name: paired_difference(solved[free], solved[name])._asdict() for name in RIVALS
+        }
     return row
 
 
 def over_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return medians of the speed-ups and means of the successes."""
     return {
-        "times": {name: median(row["times"][name] for row in rows) for name in RIVALS},
+        **{
+            times: {name: median(row[times][name] for row in rows) for name in RIVALS}
+            for times in (f"times{end}" for end in FREE.values())
+        },
         "success": {name: round(mean(row[name]["success"] for row in rows), 3) for name in KINDS},
     }
 
