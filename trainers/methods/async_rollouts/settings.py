@@ -125,7 +125,8 @@ def check_processes(run: ResolvedRun) -> None:
     if processes.world() > 1 and is_fully_async(run.config):
         raise ConfigurationError(
             "expected --async-rollouts.mode fixed-lag with several processes, as each would "
-            f"complete other groups first; got fully-async in {processes.world()} processes"
+            f"complete other groups first; got fully-async in {processes.world()} processes; "
+            "choose fixed-lag, or start one process"
         )
     if processes.world() > 1 and run.preset.refill:
         raise ConfigurationError(
@@ -145,22 +146,31 @@ def _check_mode(section: AsyncRolloutsConfig, preset: Preset, config: TrainConfi
         if section.max_concurrent is not None:
             raise ConfigurationError(
                 "expected --async-rollouts.max-concurrent only with --async-rollouts.mode "
-                f"fully-async, got {section.max_concurrent} with a fixed lag"
+                f"fully-async, got {section.max_concurrent} with a fixed lag; leave it out"
             )
         return
     if not section.staleness:
         raise ConfigurationError(
             "expected --async-rollouts.staleness of at least 1 with --async-rollouts.mode "
-            "fully-async, whose turns may be that many steps old; got 0"
+            "fully-async, whose turns may be that many steps old; got 0: choose 4, or fixed-lag"
         )
-    reasons = {
-        "--refill.groups, which replaces groups of a step": preset.refill,
-        "forks (--preset such as arpo), which share the groups of a step": preset.branching,
-        "--cross-policy.share, which has a second policy play": preset.pool,
-        "--agent, which owns its loop": config.agent or config.agent_command,
-    }
-    for reason, is_there in reasons.items():
+    checks = (
+        ("--refill.groups, which replaces groups of a step", preset.refill, "--refill.groups 0"),
+        (
+            "forks (--preset such as arpo), which share the groups of a step",
+            preset.branching,
+            "a preset without forks",
+        ),
+        (
+            "--cross-policy.share, which has a second policy play",
+            preset.pool,
+            "--cross-policy.share 0",
+        ),
+        ("--agent, which owns its loop", config.agent or config.agent_command, "no --agent"),
+    )
+    for reason, is_there, remedy in checks:
         if is_there:
             raise ConfigurationError(
-                f"expected --async-rollouts.mode fixed-lag with {reason}, got fully-async"
+                f"expected --async-rollouts.mode fixed-lag with {reason}, got fully-async; choose "
+                f"fixed-lag, or {remedy}"
             )

@@ -47,16 +47,19 @@ def test_the_episodes_at_a_time_follow_from_the_bound() -> None:
     [
         (["--async-rollouts.mode=fully-async"], "staleness of at least 1"),
         (["--async-rollouts.max-concurrent=9"], "only with --async-rollouts.mode fully-async"),
-        ([*FREE, "--preset=arpo"], "fixed-lag with forks"),
-        ([*FREE, "--refill.groups=2"], "fixed-lag with --refill.groups"),
-        ([*FREE, "--cross-policy.share=0.2"], "fixed-lag with --cross-policy.share"),
-        ([*FREE, "--agent=tests.trainers.toy_agents:play"], "fixed-lag with --agent"),
+        ([*FREE, "--preset=arpo"], "fixed-lag with forks .* or a preset without forks"),
+        ([*FREE, "--refill.groups=2"], "fixed-lag with --refill.groups.* or --refill.groups 0"),
+        (
+            [*FREE, "--cross-policy.share=0.2"],
+            "fixed-lag with --cross-policy.share.* or --cross-policy.share 0",
+        ),
+        ([*FREE, "--agent=tests.trainers.toy_agents:play"], "fixed-lag with --agent.* no --agent"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(flags: list[str], sentence: str) -> None:
-    with pytest.raises(ConfigurationError) as refused:
+    with pytest.raises(ConfigurationError, match=sentence) as refused:
         resolve(parse_config(["--env", TOY_ID, *flags]))
-    assert sentence in str(refused.value) and "\n" not in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_several_processes_are_refused(monkeypatch: Any) -> None:
@@ -65,5 +68,6 @@ def test_several_processes_are_refused(monkeypatch: Any) -> None:
 
     run = resolve(parse_config(["--env", TOY_ID, *FREE]))
     monkeypatch.setattr(processes, "world", lambda: 2)
-    with pytest.raises(ConfigurationError, match="fixed-lag with several processes"):
+    sentence = r"fixed-lag with several processes.*start one process"
+    with pytest.raises(ConfigurationError, match=sentence):
         check_processes(run)
