@@ -88,6 +88,8 @@ class StepContext:
     """Whether the policy without its adapters is the one that training began with."""
     updates: int
     """Optimiser steps on each batch of episodes."""
+    seed: Callable[[], int]
+    """Returns the seed of the run, which a rollback may change."""
     trained_steps: Callable[[], int]
     """Returns the number of steps that the policy has been trained for."""
     gather: Callable[[list[Trajectory], str], list[Trajectory]]

@@ -227,6 +227,7 @@ class MultiTurnTrainer(PolicyTrainer):
             temperature=self.temperature,
             own_adapters=own_adapters,
             updates=self.updates,
+            seed=lambda: self.args.seed,
             trained_steps=lambda: self.batches,
             gather=self._gather,
             last_step=lambda: self.state.max_steps // self.updates,  # TRL counts updates.

@@ -14,7 +14,11 @@ from trainers.rollouts.rollout_part import RolloutPart
 from trainers.rollouts.task_feed import TaskSource
 from trainers.rollouts.trajectory import Trajectory
 
-__all__ = ["StepPlan", "plan_step"]
+__all__ = ["ENV_SEEDS", "StepPlan", "plan_step", "seed_of_step"]
+
+
+ENV_SEEDS = 2**31
+"""Exclusive upper bound of the seeds of environments."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class StepPlan:
 
     def env_seed(self, group: int) -> int:
         """Return the environment seed of the members of a group."""
-        return (self.seed + group) % 2**31
+        return (self.seed + group) % ENV_SEEDS
 
     @property
     def replaced(self) -> Sequence[Trajectory]:
@@ -51,6 +55,14 @@ class StepPlan:
     def figures(self) -> Mapping[str, float]:
         """Figures of the parts for the log."""
         return dict(chain(*(part.figures.items() for part in self.parts)))
+
+
+def seed_of_step(seed: int, step: int) -> int:
+    """Return the seed of a training step, from the seed of the run.
+
+    The groups of a step, up to 10,007, share no seed with those of the next.
+    """
+    return (seed * 1_000_003 + step) * 10_007
 
 
 def plan_step(
@@ -93,8 +105,7 @@ def plan_step(
             "group size divide the number of episodes"
         )
     groups = [k // group_size for k in range(rank * count, (rank + 1) * count)]
-    # So far apart that the groups of a step, up to 10,007, share no seed with those of the next.
-    step_seed = (seed * 1_000_003 + step) * 10_007
+    step_seed = seed_of_step(seed, step)
     run_arguments = {
         "tasks": [step_tasks[group] for group in groups],
         "horizon": horizon,

@@ -233,6 +233,7 @@ def step_context(policy: Any, preset: Preset, micro_tokens: int | None = None) -
         temperature=1.0,
         own_adapters=False,
         updates=1,
+        seed=lambda: 0,
         trained_steps=lambda: 0,
         gather=lambda episodes, place: episodes,
         last_step=lambda: 1,

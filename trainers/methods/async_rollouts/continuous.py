@@ -19,6 +19,7 @@ from trainers.rollouts.engines.failure import EngineFailure
 from trainers.rollouts.live_episode import LiveEpisode
 from trainers.rollouts.rollout import Rollout
 from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.step_plan import ENV_SEEDS
 from trainers.rollouts.trajectory import Trajectory
 from trainers.rollouts.turn_seeds import turn_seed
 
@@ -54,10 +55,19 @@ class PlannedGroup:
         return {"horizon": self.horizon, "seed": self.seed, "episodes": episodes}
 
     @classmethod
-    def of(cls, place: int, state: Mapping[str, Any]) -> PlannedGroup:
-        """Return the group of a state, with nothing played yet."""
-        members = [Trajectory(group=place, **episode) for episode in state["episodes"]]
-        return cls(place, state["horizon"], state["seed"], members)
+    def of(cls, place: int, state: Mapping[str, Any], reseeded: int = 0) -> PlannedGroup:
+        """Return the group of a state, with nothing played yet.
+
+        Args:
+            place: Place in the order in which groups start.
+            state: A result of :meth:`state`.
+            reseeded: What is added to the seed of its step.
+        """
+        members = [
+            Trajectory(group=place, **{**episode, "seed": (episode["seed"] + reseeded) % ENV_SEEDS})
+            for episode in state["episodes"]
+        ]
+        return cls(place, state["horizon"], state["seed"] + reseeded, members)
 
 
 class ContinuousRollout(Rollout):

@@ -35,7 +35,7 @@ from trainers.methods.async_rollouts.settings import check_own_weights, steps_pl
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.engine_weights import EngineWeights
 from trainers.rollouts.rollout_runner import RolloutRunner
-from trainers.rollouts.step_plan import StepPlan
+from trainers.rollouts.step_plan import StepPlan, seed_of_step
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 __all__ = ["PENDING_FILE", "FullyAsync"]
@@ -224,6 +224,7 @@ class FullyAsync(StepPart):
         """Write the groups that are planned and have not trained."""
         folder.mkdir(parents=True, exist_ok=True)
         state = {
+            "run_seed": self._context.seed(),
             "planned": self._planned,
             "update": self._update,
             "sampling": asdict(self._sampling),
@@ -246,4 +247,9 @@ class FullyAsync(StepPart):
             ) from error
         self._planned, self._update = state["planned"], state["update"]
         self._sampling = Sampling(**state["sampling"])
-        self._pending = [PlannedGroup.of(place, s) for place, s in enumerate(state["groups"])]
+        # A rollback may have changed the seed of the run since they were planned.
+        seed = self._context.seed()
+        reseeded = seed_of_step(seed, 0) - seed_of_step(state.get("run_seed", seed), 0)
+        self._pending = [
+            PlannedGroup.of(place, group, reseeded) for place, group in enumerate(state["groups"])
+        ]

@@ -198,6 +198,22 @@ def test_a_resumed_run_trains_what_was_planned(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_rollback_that_reseeds_changes_what_was_planned(tmp_path):
+    """The groups of the checkpoint are those of a run that had the new seed from the start."""
+    settings = {"steps": 4, "lr": 0.0}
+    whole = asynchronous(tmp_path / "old", 2, args={**settings, "save_every": 2})
+    whole.train()
+    resumed = asynchronous(tmp_path / "resumed", 2, args=settings)
+    resumed.adapt(1, 1.0, reseed=True)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "old" / "checkpoint-2"))
+    new = asynchronous(tmp_path / "new", 2, args={**settings, "seed": resumed.args.seed})
+    new.train()
+    repeated = played(episodes_of(resumed))
+    assert repeated and repeated <= played(episodes_of(new))
+    assert not repeated & played(episodes_of(whole))
+
+
+@pytest.mark.slow
 def test_held_out_episodes_and_probes_come_in_between(tmp_path):
     trainer = asynchronous(tmp_path, 2, args={"steps": 5}, probe_every=1)
     versions = []
