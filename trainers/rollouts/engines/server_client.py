@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 ANSWER_SECONDS = 1800.0
 """Maximum wait for an answer: a long completion behind others, or a weight update."""
+TELL_SECONDS = 5.0
+"""Maximum wait for an answer that nobody needs: a server that hangs must hold up nothing."""
 LARGEST = 1 << 28
 """Maximum bytes of an answer."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 5.0
@@ -131,9 +133,9 @@ class EngineServer:
         return self._ask(path, json.dumps(payload).encode(), patient, before_retry)
 
     def tell(self, path: str, payload: Mapping[str, object]) -> None:
-        """Send a message that need not arrive."""
+        """Send a message that need not arrive, and wait for its answer only shortly."""
         with contextlib.suppress(Unanswered):
-            self._send(path, json.dumps(payload).encode())
+            self._send(path, json.dumps(payload).encode(), TELL_SECONDS)
 
     def close(self) -> None:
         """Abandon retries, and close unused connections."""
@@ -168,10 +170,10 @@ class EngineServer:
                 )
             wait = min(2 * wait, LONGEST_WAIT)
 
-    def _send(self, path: str, body: bytes | None) -> tuple[int, Any]:
+    def _send(self, path: str, body: bytes | None, timeout: float | None = None) -> tuple[int, Any]:
         """Send one request; returns status and content of the answer."""
         headers = {"Content-Type": "application/json"} if body is not None else {}
-        reply = self._connections.request(self._path + path, body, headers, LARGEST)
+        reply = self._connections.request(self._path + path, body, headers, LARGEST, timeout)
         try:
             return reply.status, parse_json(reply.body) if reply.body.strip() else None
         except ValueError:

@@ -234,8 +234,7 @@ class ServerEngine(ABC):
     def abort(self) -> None:
         """Drop all requests in flight; the servers are notified without a guarantee."""
         if self.running:
-            for server in self._servers:
-                server.tell(self.kind.abort_path, {"abort_all": True})
+            ask_all(self._servers, lambda s: s.tell(self.kind.abort_path, {"abort_all": True}))
         self._round += 1
         self.running = 0
 

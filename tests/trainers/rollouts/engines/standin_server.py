@@ -157,7 +157,8 @@ class StandIn:
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
-                self.wfile.write(data)
+                with contextlib.suppress(OSError):  # The client may have given up.
+                    self.wfile.write(data)
 
             def log_message(self, *_: Any) -> None:
                 pass

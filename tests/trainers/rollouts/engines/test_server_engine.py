@@ -17,6 +17,7 @@ from tests.trainers import tiny_policy
 from tests.trainers.rollouts.engines.standin_server import VOCABULARY, SGLangStandIn, StandIn
 from tests.trainers.vllm.policy import make_model
 from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.engines import server_client
 from trainers.rollouts.engines.base import (
     GenerationEngine,
     Request,
@@ -149,6 +150,26 @@ def test_prompts_that_leave_no_room_are_refused(engine: ServerEngine, prompt: li
     with pytest.raises(ConfigurationError, match="1 to 31 tokens"):
         engine.submit([Request(0, [1], 1, 0), Request(1, prompt, 1, 0)], SAMPLING)
     assert engine.running == 0
+
+
+def test_a_server_that_hangs_holds_up_no_abort(
+    engine: ServerEngine, server: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a limit of its own the abort would wait as long as for a completion."""
+    ended, answer, answered = threading.Event(), server.answer, list[str]()
+    monkeypatch.setattr(server_client, "TELL_SECONDS", 0.05)
+
+    def hang(path: str, payload: Any) -> Any:
+        if path == engine.kind.abort_path:
+            ended.wait(20)
+            answered.append(path)
+        return answer(path, payload)
+
+    monkeypatch.setattr(server, "answer", hang)
+    engine.submit([Request(0, [1], 2, 0)], SAMPLING)
+    engine.abort()
+    assert engine.running == 0 and not answered
+    ended.set()
 
 
 def test_an_abort_forgets_what_is_in_flight(engine: ServerEngine, server: StandIn) -> None:
