@@ -17,7 +17,7 @@ from tests.trainers.grpo.helpers import log, make_trainer, same, weights
 from trainers.methods.async_rollouts.fully_async import FullyAsync
 from trainers.methods.async_rollouts.producer import RolloutProducer
 from trainers.rollouts.engines.engine_weights import MOST_FAILURES, EngineWeights
-from trainers.rollouts.engines.failure import EngineFailure
+from trainers.rollouts.engines.failure import EngineFailure, EngineLost
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
 
 DEATHS, STEPS = 20, 40
@@ -59,14 +59,16 @@ class Mortal(HFCopyEngine):
             raise EngineFailure("it was killed")
 
 
-def mortal_trainer(folder: Any, part: Any = None, **engine: Any) -> Any:
+def mortal_trainer(
+    folder: Any, part: Any = None, kind: type[Mortal] = Mortal, **engine: Any
+) -> Any:
     events: list[Any] = []
     trainer = make_trainer(
         folder,
         args={"steps": STEPS, "lr": 0.02},
         envs=TextVectorEnv([ToyEnv] * 16),
         parts={"async_rollouts": part} if part else {},
-        make_engine=partial(Mortal, **engine),
+        make_engine=partial(kind, **engine),
         probe_every=0,
         on_rollout=events.append,
     )
@@ -134,6 +136,24 @@ def test_the_sentence_at_the_end_has_the_failure_at_which_it_began():
         engine_weights.count_failure(EngineFailure(f"failure {number}"))
     with pytest.raises(EngineFailure, match=r"at first so: failure 1; .*--resume"):
         engine_weights.count_failure(EngineFailure("it died before"))
+
+
+class Lost(Mortal):
+    """Dies once and for all, as an engine in this process does."""
+
+    def _may_die(self, place: str) -> None:
+        try:
+            super()._may_die(place)
+        except EngineFailure as error:
+            raise EngineLost("the process has lost it") from error
+
+
+@pytest.mark.parametrize("part", [None, partial(FullyAsync, staleness=2)], ids=["sync", "async"])
+def test_an_engine_that_cannot_come_back_ends_the_run_at_once(tmp_path, part):
+    trainer = mortal_trainer(tmp_path, part, Lost, share=0.2)
+    with pytest.raises(EngineLost, match="the process has lost it"):
+        trainer.train()
+    assert len(trainer.runner.engine.deaths) == 1
 
 
 def test_a_fixed_lag_ends_with_the_engines_own_sentence(tmp_path):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from trainers import processes
 from trainers.rollouts.engines.base import GenerationEngine
-from trainers.rollouts.engines.failure import GO_ON, EngineFailure
+from trainers.rollouts.engines.failure import GO_ON, EngineFailure, EngineLost
 from trainers.rollouts.engines.policy_weights import policy_weights
 
 __all__ = ["MOST_FAILURES", "EnginePart", "EngineWeights", "Weights"]
@@ -116,15 +116,15 @@ class EngineWeights:
         """Note that the engine failed, so that its weights are unknown.
 
         Raises:
-            EngineFailure: It failed ``MOST_FAILURES`` times without a turn in between, or several
-                processes would have to send weights together.
+            EngineFailure: It failed ``MOST_FAILURES`` times without a turn in between, cannot come
+                back, or several processes would have to send weights together.
         """
-        if processes.world() > 1:
+        if processes.world() > 1 or isinstance(error, EngineLost):
             raise error
         failures = self._failures
         failures.append(error)
         if len(failures) >= MOST_FAILURES:
-            first = failures[0]  # From the second time on a dead engine only says that it is dead.
+            first = failures[0]  # It explains the others.
             raise EngineFailure(
                 "expected an engine that generates once its weights were sent again, but it failed "
                 f"{len(failures)} times without a turn in between, at first so: {first}"

@@ -22,7 +22,7 @@ from trainers.rollouts.engines.base import (
     Sampling,
     least_entropy,
 )
-from trainers.rollouts.engines.failure import GO_ON, EngineFailure
+from trainers.rollouts.engines.failure import GO_ON, EngineLost
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights, with_tied_head
 from trainers.rollouts.engines.vllm_adapter import serves_adapter
 from trainers.rollouts.engines.vllm_options import VLLMOptions
@@ -80,7 +80,7 @@ class VLLMColocateEngine:
             DependencyNotInstalled: vLLM cannot be imported; names the install commands.
             ConfigurationError: The platform has no sleep mode, the processes are too many for
                 ``tensor_parallel``, or the adapter cannot be served.
-            EngineFailure: vLLM does not start, for example for want of memory.
+            EngineLost: vLLM does not start, for example for want of memory.
         """
         import torch
 
@@ -171,7 +171,7 @@ class VLLMColocateEngine:
         """Let vLLM take one step; see ``GenerationEngine.advance``.
 
         Raises:
-            EngineFailure: vLLM died.
+            EngineLost: vLLM died.
         """
         if not self._keys:
             return []
@@ -204,7 +204,7 @@ class VLLMColocateEngine:
         Raises:
             ConfigurationError: A name belongs to an adapter or wrapper, or there is none.
             NotSupported: The engine is closed or generating.
-            EngineFailure: vLLM died, or an earlier sync failed halfway.
+            EngineLost: vLLM died, or an earlier sync failed halfway.
         """
         self._require_open()
         self._weights.sync(named_params, version)
@@ -215,7 +215,7 @@ class VLLMColocateEngine:
 
         Raises:
             NotSupported: The engine is closed, or serves no adapters.
-            EngineFailure: vLLM died.
+            EngineLost: vLLM died.
         """
         self._require_open()
         self._weights.sync_stale(weights, version)
@@ -279,9 +279,9 @@ class VLLMColocateEngine:
         if self._llm is None:
             raise NotSupported("expected an open vLLM engine, but close() was called on it.")
         if self._dead:
-            raise EngineFailure(f"expected vLLM to be alive, but it died before; {GO_ON}")
+            raise EngineLost(f"expected vLLM to be alive, but it died before; {GO_ON}")
         if self._weights.broken:
-            raise EngineFailure(
+            raise EngineLost(
                 "expected an engine with whole weights, but its last sync failed half way, after "
                 f"which vLLM needs a new process; {GO_ON}"
             )

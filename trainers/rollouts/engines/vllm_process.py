@@ -25,7 +25,7 @@ from agentgym.errors import (
     DependencyNotInstalled,
     install_command,
 )
-from trainers.rollouts.engines.failure import GO_ON, EngineFailure
+from trainers.rollouts.engines.failure import GO_ON, EngineLost
 
 __all__ = [
     "draw_by_request",
@@ -95,7 +95,7 @@ def explained(doing: str) -> Iterator[None]:
     its requests and weights are in an unknown state.
 
     Raises:
-        EngineFailure: vLLM failed.
+        EngineLost: vLLM failed.
     """
     try:
         yield
@@ -103,7 +103,7 @@ def explained(doing: str) -> Iterator[None]:
         raise
     except Exception as error:
         text = " ".join(str(error).split())[:300] or "no reason given"
-        raise EngineFailure(
+        raise EngineLost(
             f"expected vLLM to {doing}, but it failed with {type(error).__name__}: {text}; if "
             "memory ran out, change --vllm.memory (more for its cache, less for the training), "
             f"--vllm.max-sequences or --vllm.max-length; {GO_ON}"
