@@ -15,6 +15,7 @@ from agentgym.endpoints.extra_fields import (
     merge,
 )
 from agentgym.endpoints.faults import Cause, EndpointFault, status_fault
+from agentgym.endpoints.returned_tokens import ReturnedTokens, read_tokens
 from agentgym.support.strict_json import parse_json
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
@@ -37,6 +38,8 @@ class ChatCompletion:
     """Why the model stopped."""
     usage: Mapping[str, Any]
     """Token counts."""
+    sampled: ReturnedTokens | None = None
+    """Token ids and log-probabilities, if the endpoint returned them."""
 
     @property
     def prompt_tokens(self) -> int:
@@ -69,7 +72,8 @@ def read_complete(body: bytes) -> ChatCompletion | EndpointFault:
         problem = f"no chat completion with choices: {body.decode('utf-8', 'replace')}"
         return EndpointFault(Cause.BROKEN, problem, status=200)
     usage = as_mapping(answer.get("usage"))
-    return _answered(ChatCompletion(choice["message"], _finish_reason(choice), usage))
+    sampled = read_tokens(answer, choice)
+    return _answered(ChatCompletion(choice["message"], _finish_reason(choice), usage, sampled))
 
 
 def streamed(chunks: Iterable[Any]) -> ChatCompletion | EndpointFault:

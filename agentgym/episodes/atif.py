@@ -2,8 +2,8 @@
 
 ATIF (Agent Trajectory Interchange Format, version 1.8, of Harbor's RFC 1) is a JSON document per
 trajectory, which viewers and trainers of other projects read. The metrics of a step have the token
-ids and log-probabilities, if they were recorded (``--rl.log-tokens``). The other data of an episode
-is stored in the ``extra`` fields, so that :func:`from_atif` can restore the complete episode.
+ids and log-probabilities, if they were recorded. The other data of an episode is stored in the
+``extra`` fields, so that :func:`from_atif` can restore the complete episode.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from agentgym.episodes.records import FORMAT, Episode, SampledTokens, portable
+from agentgym.episodes.records import FORMAT, TOKENS, Episode, SampledTokens, portable
 from agentgym.errors import DISTRIBUTION, DataError
 
 VERSION = "ATIF-v1.8"
@@ -26,8 +26,6 @@ TOOL = "act"
 """Name of the only tool: an environment takes one text per turn."""
 DIGITS = 6
 """Number of digits in file names."""
-TOKENS = "tokens"
-"""Key in `Episode.extra` of the tokens of the turns."""
 IDS = ("prompt_token_ids", "completion_token_ids", "logprobs")
 """Step metrics of the tokens."""
 COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")

@@ -7,7 +7,7 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import metadata
@@ -21,7 +21,16 @@ from gymnasium.utils import RecordConstructorArgs
 from agentgym.core.hooks import Cost, Verdict
 from agentgym.core.info import known_turns
 from agentgym.core.outcome import episode_stop_reason
-from agentgym.episodes.records import Episode, RecordedState, Turn, append_episode, clean
+from agentgym.endpoints.returned_tokens import ReturnedTokens
+from agentgym.episodes.records import (
+    TOKENS,
+    Episode,
+    RecordedState,
+    SampledTokens,
+    Turn,
+    append_episode,
+    clean,
+)
 from agentgym.episodes.spans import trace
 from agentgym.errors import DISTRIBUTION, EnvFailure
 from agentgym.policies.base import ModelOutput
@@ -78,6 +87,8 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         self._unused: list[dict[str, Any]] = []
         self._models: dict[str, None] = {}
         self._calls: list[dict[str, Any]] = []
+        self._sampled: ReturnedTokens | None = None
+        self._tokens: list[ReturnedTokens | None] = []
         self._times: list[int] = []
 
     def annotate(
@@ -121,6 +132,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             reasoning=output.reasoning or None,
             finish_reason=output.finish_reason or None,
         )
+        self._sampled = output.sampled
 
     def note_call(self, output: ModelOutput) -> None:
         """Record a call of an agent's model, regardless of the number of turns that follow."""
@@ -158,6 +170,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         reset_options = {key: plain(value) for key, value in (options or {}).items()}
         self._open_episode, self._turns, self._note = None, [], {}
         self._unused, self._models, self._calls = [], {}, []
+        self._sampled, self._tokens = None, []
         self._times = [time.time_ns()]
         unbegun = Episode(
             task_id=str(reset_options.get("task_id", "")),
@@ -220,7 +233,8 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         )
         self._times.append(time.time_ns())
         self._turns.append(turn)
-        self._note = {}
+        self._tokens.append(self._sampled)
+        self._note, self._sampled = {}, None
         if terminated or truncated:
             self._finish(episode_stop_reason(info, truncated), info["details"])
         return observation, float(reward), terminated, truncated, info
@@ -230,12 +244,15 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         note = {name: self._note.get(name) for name in COUNTED}
         if counts := {name: value for name, value in note.items() if value}:
             self._unused.append(counts)
-        self._note = {}
+        self._note, self._sampled = {}, None
 
     def _finish(self, stop_reason: str, details: Mapping[str, Any]) -> None:
         if self._open_episode is not None:
             self._drop_note()
-            extra = {UNUSED: self._unused, MODELS: [*self._models], CALLS: self._calls}
+            extra = {
+                UNUSED: self._unused, MODELS: [*self._models], CALLS: self._calls,
+                TOKENS: _tokens_of_turns(self._tokens),
+            }  # fmt: skip
             self.last = replace(
                 self._open_episode,
                 turns=tuple(self._turns),
@@ -296,6 +313,22 @@ class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             "reason": invalid_reason(self.env, action, info),
         }
         return observation, float(reward), terminated, truncated, info
+
+
+def _tokens_of_turns(turns: Sequence[ReturnedTokens | None]) -> list[SampledTokens]:
+    """Return the tokens of all turns, without those read before; none if a turn has no tokens."""
+    recorded: list[SampledTokens] = []
+    text: list[int] = []
+    for turn in turns:
+        if turn is None:
+            return []
+        fresh = not text or turn.prompt[: len(text)] != text
+        context = turn.prompt[0 if fresh else len(text) :]
+        recorded.append(
+            SampledTokens(fresh=fresh, context=context, ids=turn.ids, logprobs=turn.logprobs)
+        )
+        text = [*turn.prompt, *turn.ids]
+    return recorded
 
 
 def potential(env: gymnasium.Env[str, str]) -> float:

@@ -18,6 +18,8 @@ from agentgym.support.typed_json import read_json
 
 FORMAT = "agentgym.episode/1"
 """Name and version of the format; the version changes when readers must change."""
+TOKENS = "tokens"
+"""Key in `Episode.extra` of the tokens of the turns."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _log = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from agentgym.conversation import Prompt, invalid_reason
 from agentgym.core.outcome import StopReason
+from agentgym.endpoints.returned_tokens import ReturnedTokens
 from agentgym.errors import PolicyStopped
 
 PUBLIC_INFO = (
@@ -58,6 +59,8 @@ class ModelOutput:
     """Finish reason reported by the endpoint: ``stop``, ``length``, ``tool_calls``."""
     model: str = ""
     """Name of the model, if the policy's ``facts()`` do not contain it."""
+    sampled: ReturnedTokens | None = None
+    """Token ids and log-probabilities, if the endpoint returned them."""
 
 
 @runtime_checkable

@@ -10,7 +10,9 @@ from agentgym.errors import ConfigurationError
 from agentgym.policies.base import ModelOutput
 
 FIELDS: Mapping[str, type] = {
-    entry.name: int if entry.name.endswith("_tokens") else str for entry in fields(ModelOutput)
+    entry.name: int if entry.name.endswith("_tokens") else str
+    for entry in fields(ModelOutput)
+    if entry.name != "sampled"
 }
 """Names and types of the reportable fields."""
 PLACES: Mapping[str, tuple[str, ...]] = {

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ CHANGES = {
     "steps": 3, "horizon": "3", "sft__max_steps": 0, "eval__every": 0,
     "eval__num_tasks": 8, "rl__turn_tokens": 6, "rl__episode_tokens": 220, "lora__r": 4,
     "rl__save_every": 1,
+    # Without seeds all actions of a short run may be invalid; returns have to differ nonetheless.
+    "reward_hooks": "characters:price=0.01",
 }  # fmt: skip
 
 
@@ -43,11 +45,12 @@ class Server:
         section: Section of its settings, ``"vllm"`` or ``"sglang"``.
         model: Folder of the model.
         log: File of its output.
+        without: Flags of that command which are left out.
     """
 
-    def __init__(self, section: str, model: Path, log: Path) -> None:
+    def __init__(self, section: str, model: Path, log: Path, without: Sequence[str] = ()) -> None:
         self.url = f"http://127.0.0.1:{free_port()}"
-        self._section, self._log, self.model = section, log, model
+        self._section, self._log, self.model, self._without = section, log, model, without
         self.start()
 
     @property
@@ -70,7 +73,8 @@ class Server:
         words = shlex.split(server_command(resolve(config)))
         names = [word for word in words if "=" in word and not word.startswith("-")]
         extra = dict(name.split("=", 1) for name in names) | {"VLLM_CPU_KVCACHE_SPACE": "1"}
-        command = [sys.executable, *words[len(names) + 1 :], "--host", "127.0.0.1"]
+        words = [word for word in words[len(names) + 1 :] if word not in self._without]
+        command = [sys.executable, *words, "--host", "127.0.0.1"]
         with self._log.open("a") as log:
             self._process = subprocess.Popen(
                 [*command, "--port", self.url.rsplit(":", 1)[1]],
@@ -84,6 +88,16 @@ class Server:
         """End it and its workers without notice."""
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+
+
+def write_model(folder: Path) -> Path:
+    """Write a policy and its tokenizer, and return their folder."""
+    from trainers.models.tiny import build_model
+
+    tokenizer = tiny_policy.tokenizer(words=("go", "take"))
+    tokenizer.save_pretrained(folder)
+    build_model(tokenizer, tiny_policy.SIZE).save_pretrained(folder)
+    return folder
 
 
 def gap(engine: Any, model: Any) -> float:
@@ -104,13 +118,8 @@ class ServerContract:
 
     @pytest.fixture(scope="class")
     def server(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-        from trainers.models.tiny import build_model
-
         folder = tmp_path_factory.mktemp("served")
-        tokenizer = tiny_policy.tokenizer(words=("go", "take"))
-        tokenizer.save_pretrained(folder / "model")
-        build_model(tokenizer, tiny_policy.SIZE).save_pretrained(folder / "model")
-        process = Server(self.section, folder / "model", folder / "log.txt")
+        process = Server(self.section, write_model(folder / "model"), folder / "log.txt")
         yield process
         process.kill()
 

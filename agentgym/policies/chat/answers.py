@@ -172,6 +172,7 @@ def model_output(completion: ChatCompletion, answer: ChatAnswer) -> ModelOutput:
         tokens(details.get("reasoning_tokens") or usage.get("reasoning_tokens")),
         answer.reasoning,
         completion.finish_reason,
+        sampled=completion.sampled,
     )
 
 

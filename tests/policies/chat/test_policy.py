@@ -11,6 +11,7 @@ import agentgym  # noqa: F401  (registers the ids)
 from agentgym.cli import main
 from agentgym.conversation import Prompt
 from agentgym.episodes import read_episodes
+from agentgym.episodes.atif import to_atif
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
 from agentgym.policies import ChatConfig, ChatPolicy, begin
@@ -72,6 +73,32 @@ def test_what_the_model_produced_is_recorded(serve, tmp_path):
         assert (turn.cached_tokens, turn.reasoning_tokens) == (7, 2)
         assert (turn.reasoning, turn.finish_reason) == ("Which one?", "length")
     assert KEY not in (tmp_path / "episodes.jsonl").read_text()
+
+
+@pytest.mark.parametrize("kind", ["vllm", "sglang"])
+def test_token_ids_and_log_probabilities_are_recorded(serve, tmp_path, kind):
+    """The second prompt goes on after the first answer, the third does not."""
+    prompts = [[1, 2], [1, 2, 7, 8, 3], [1, 2, 3]]
+
+    def answer(body: dict[str, Any], number: int) -> dict[str, Any]:
+        reply = completion("press pink")
+        entries = [{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -2}]
+        (choice,) = reply["choices"]
+        choice["logprobs"] = {"content": entries}
+        choice["token_ids" if kind == "vllm" else "response_token_ids"] = [7, 8]
+        (reply if kind == "vllm" else choice)["prompt_token_ids"] = prompts[number - 1]
+        return reply
+
+    config = ChatConfig("m", serve(answer).url, extra={"return_token_ids": True, "logprobs": True})
+    evaluate(ChatPolicy(config, ""), TOY_ID, "test", 1, horizon=3, record=tmp_path / "e.jsonl")
+    (episode,) = read_episodes(tmp_path / "e.jsonl")
+    tokens = episode.extra["tokens"]
+    assert [(turn["fresh"], turn["context"]) for turn in tokens] == [
+        (True, [1, 2]), (False, [3]), (True, [1, 2, 3]),
+    ]  # fmt: skip
+    assert all((turn["ids"], turn["logprobs"]) == ([7, 8], [-0.5, -2.0]) for turn in tokens)
+    steps = to_atif(episode)["steps"][1:]
+    assert [step["metrics"]["prompt_token_ids"] for step in steps] == prompts
 
 
 @pytest.mark.parametrize("stream", [False, True])

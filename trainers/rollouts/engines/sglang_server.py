@@ -8,6 +8,9 @@ Requests and answers are those of SGLang 0.5.23 (``srt/entrypoints/http_server.p
   ended by another token than the request's own is continued.
 - Log-probabilities are those at the temperature, before the nucleus (``srt/layers/sampler.py``).
 - A request's seed counts only with ``--enable-deterministic-inference``.
+- ``/v1/completions`` makes the same request of the engine, and returns the same ids and
+  log-probabilities, but it needs the tokenizer, and names likely tokens by their text, which
+  several tokens may share.
 """
 
 from __future__ import annotations
