@@ -24,6 +24,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import gymnasium
 
 from agentgym.agents import call_text
+from agentgym.certification.result import NotApplicable
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.outcome import well_formed
@@ -31,7 +32,7 @@ from agentgym.errors import EnvFailure
 from agentgym.interop.global_randomness import GlobalRandomness
 from agentgym.interop.mcp.client import McpServer
 from agentgym.interop.mcp.server import START
-from agentgym.interop.openenv.client import TOKEN, OpenEnvServer
+from agentgym.interop.openenv.client import TOKEN, OpenEnvServer, SessionLimitReached
 from agentgym.registration.making import make_named
 from agentgym.vector.isolated import IsolatedEnv
 
@@ -91,11 +92,17 @@ Replay = Callable[[Script], Episodes]
 
 
 def begin(env: gymnasium.Env[str, str], play: ScriptedPlay) -> tuple[Turn, Mapping[str, Any]]:
-    """Begin an episode; return the turn and the info dict."""
+    """Begin an episode; return the turn and the info dict.
+
+    Raises:
+        NotApplicable: The server that plays it has too few sessions for the check.
+    """
     options = play.settings
     seed = options.pop("seed")
     try:
         observation, info = env.reset(seed=seed, options=options)
+    except SessionLimitReached as limit:
+        raise NotApplicable(str(limit)) from limit
     except EnvFailure as failure:
         return _failed(failure), {}
     return (observation, (0.0).hex(), False, ""), info

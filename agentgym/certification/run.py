@@ -159,6 +159,8 @@ def run_check(name: str, subject: Subject) -> CheckResult:
         status, summary = Status.NOT_RUN, str(reason)
     except AgentGymError as error:  # the environment fails in nearly every episode, for example
         status, summary = Status.FAIL, bounded(" ".join(f"{error}".split()), 300)
+    finally:
+        subject.release()
     seconds = round(time.monotonic() - began, 3)
     return CheckResult(name, status, well_formed(summary), n, subject.seed, evidence, seconds)
 

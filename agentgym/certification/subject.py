@@ -14,6 +14,7 @@ from agentgym.core.env import TextEnv
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.runner import evaluate
+from agentgym.interop.imported_env import ImportedEnv
 from agentgym.policies.base import Policy
 from agentgym.registration.making import make_named
 
@@ -98,6 +99,11 @@ class Subject:
     def make(self) -> TextEnv:
         """Make another environment of the same name and arguments, without wrappers."""
         return make_named(self.name, self.kwargs, "env_kwargs")
+
+    def release(self) -> None:
+        """Leave the episode of ``env``; a server may have no session for another."""
+        if isinstance(self.env, ImportedEnv):
+            self.env.release()
 
     def remember(self, key: object, make: Callable[[], Any]) -> Any:
         """Return something that is made once for all checks."""

@@ -123,6 +123,11 @@ class ImportedEnv(TextEnv[World]):
         self._valid_actions: dict[str, None] = {}
         super().__init__(tasks, horizon=integer(horizon, "horizon", 1), **kwargs)
 
+    def release(self) -> None:
+        """Leave the episode, and give back what the world holds until the next one."""
+        self._running = False
+        self.world.release()
+
     def close(self) -> None:
         """Free the world; may be called twice."""
         self._running = False

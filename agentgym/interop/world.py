@@ -111,5 +111,8 @@ class World(ABC):
         """Return a text that identifies the state; None: use the observation."""
         return None
 
+    def release(self) -> None:  # noqa: B027  # most worlds hold nothing that others need
+        """Give back what others may need, such as a session; the next reset takes it again."""
+
     def close(self) -> None:  # noqa: B027  # most worlds hold nothing
         """Release all resources; may be called twice."""

@@ -23,7 +23,13 @@ LARGEST = 1 << 22
 """Most bytes of an answer."""
 FULL = "CAPACITY_REACHED"
 """Code of OpenEnv's error if all sessions are in use."""
+CLOSING = 1.0
+"""Seconds that a server gets to end a session."""
 SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
+
+
+class SessionLimitReached(EnvFailure):
+    """All sessions that a server has are in use."""
 
 
 class OpenEnvServer:
@@ -83,13 +89,14 @@ class OpenEnvServer:
 
         Raises:
             ActionFailed: The server refuses.
+            SessionLimitReached: All of its sessions are in use.
             EnvFailure: The server fails, or answers nothing that can be read. The session ends at
                 each of these: what comes later answers nothing.
         """
         try:
             if self._socket is None:
                 self._socket = self._client.connect(
-                    self._socket_url, open_timeout=self._timeout, close_timeout=1,
+                    self._socket_url, open_timeout=self._timeout, close_timeout=CLOSING,
                     max_size=LARGEST, additional_headers=self._headers, proxy=None,
                 )  # fmt: skip
             message = {"type": kind} if data is None else {"type": kind, "data": dict(data)}
@@ -108,7 +115,7 @@ class OpenEnvServer:
             self.end()
             words = content.get("message") if isinstance(content, dict) else answer
             if isinstance(content, dict) and content.get("code") == FULL:
-                raise EnvFailure(
+                raise SessionLimitReached(
                     f"the server at {self._url} has no further session: "
                     f"{self._redactor.excerpt(str(words))}; by default OpenEnv serves one at a "
                     "time (max_concurrent_envs): raise it there, or use fewer environments here"
@@ -121,6 +128,7 @@ class OpenEnvServer:
         if self._socket is not None:
             with suppress(Exception):
                 self._socket.send(dump_json({"type": "close"}))
+                self._socket.recv(CLOSING)  # OpenEnv frees the session before it closes
             with suppress(Exception):
                 self._socket.close()
             self._socket = None

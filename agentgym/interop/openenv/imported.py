@@ -176,6 +176,10 @@ class OpenEnvWorld(World):
         """Return a call with plain values, where an action has several fields."""
         return () if self._tool is None else (neutral_call(self._tool),)
 
+    def release(self) -> None:
+        """End the session: by default a server has one."""
+        self._server.end()
+
     def close(self) -> None:
         """End the session."""
         self._server.close()

@@ -24,6 +24,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 pytest.importorskip("websockets", reason="websockets is in .ci/peers")
 
+from agentgym.certification import Status, certify
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
 from agentgym.interop.imported_env import ImportedEnv
@@ -57,7 +58,7 @@ class Fake:
         self.fault, self.schema, self.listed = fault, schema, listed
         self.token = ""
         self.resets: list[dict[str, Any]] = []
-        self.sessions = 0
+        self.sessions, self.most_sessions = 0, 100
 
     async def facts(self, request: Request) -> Response:
         path = request.url.path
@@ -81,6 +82,10 @@ class Fake:
 
     async def play(self, socket: WebSocket) -> None:
         await socket.accept()
+        if self.sessions >= self.most_sessions:
+            data = {"message": "at capacity", "code": "CAPACITY_REACHED"}
+            await socket.send_json({"type": "error", "data": data})
+            return await socket.close()
         self.sessions += 1
         try:
             while True:
@@ -316,6 +321,19 @@ def test_what_cannot_be(
 ) -> None:
     with served(fake) as url, pytest.raises(error, match=words):
         make(url, **options)
+
+
+@pytest.mark.slow
+def test_a_server_with_one_session_can_be_certified() -> None:
+    fake = Fake(listed=False)
+    fake.most_sessions = 1
+    checks = ("seed_control", "idle", "again", "interleaved", "process", "unbroken")
+    with served(fake) as url:
+        certificate = certify(f"openenv:{url}", checks, num_tasks=4)
+    statuses = {result.check: result.status for result in certificate.results}
+    assert statuses.pop("interleaved") is Status.NOT_APPLICABLE
+    assert "max_concurrent_envs" in certificate["interleaved"].summary
+    assert set(statuses.values()) == {Status.PASS}, certificate.markdown()
 
 
 def test_a_token_stands_in_no_message_and_no_record(
