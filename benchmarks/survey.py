@@ -2,11 +2,12 @@
 
 Versions are pinned; packages come from the package index, and nothing else is fetched. A row has
 the verdicts and, for each check that failed, what that means in words: no text that an environment
-pays or stumbles over is stored.
+pays or stumbles over is stored. The time of an environment is short, so that all of them take less
+than half an hour; a check that does not fit is counted as not run.
 
 Usage:
     python -m benchmarks.survey --rows ROWS.jsonl [--projects gem textarena] [--venvs FOLDER]
-        [--seconds 400]
+        [--seconds 60]
 
 Rows that are in the file are not made again, so the command resumes. Smallest run:
 ``--projects gymnasium``
@@ -57,31 +58,48 @@ class Project:
     """Further requirements."""
     tasks: int = 24
     """Number of tasks."""
+    kwargs: tuple[str, ...] = ()
+    """Arguments of its environments."""
+
+
+def _project(package: str, version: str, prefix: str, *names: str, **more: Any) -> Project:
+    return Project(package, version, tuple(f"{prefix}{name}" for name in names), **more)
 
 
 PROJECTS: Mapping[str, Project] = {
-    "gymnasium": Project(
-        "gymnasium", "1.4.0", ("gymnasium:FrozenLake-v1", "gymnasium:Blackjack-v1")
+    "gymnasium": _project(
+        "gymnasium", "1.4.0", "gymnasium:", "FrozenLake-v1", "Blackjack-v1", "CliffWalking-v1"
     ),
-    "gem": Project(
-        "gem-llm", "0.1.0",
-        ("gem:game:GuessTheNumber-v0-easy", "gem:game:Mastermind-v0-easy",
-         "gem:game:FifteenPuzzle-v0-easy", "gem:game:Sudoku-v0-easy"),
+    "popgym": _project(
+        "popgym", "1.0.7", "gymnasium:popgym:popgym-",
+        "RepeatFirstEasy-v0", "MultiarmedBanditEasy-v0", "HigherLowerEasy-v0",
     ),
-    "textarena": Project(
-        "textarena", "0.7.4", ("textarena:GuessTheNumber-v0", "textarena:TowerOfHanoi-v0"),
+    "gem": _project(
+        "gem-llm", "0.1.0", "gem:game:", "GuessTheNumber-v0-easy", "Mastermind-v0-easy",
+        "FifteenPuzzle-v0-easy", "Sudoku-v0-easy", tasks=12,
     ),
-    "reasoning-gym": Project(
-        "reasoning-gym", "0.1.25",
-        tuple(f"reasoning-gym:{name}" for name in (
-            "leg_counting", "knights_knaves", "ransom_note", "game_of_life_halting",
-        )),
+    "textarena": _project(
+        "textarena", "0.7.4", "textarena:", "GuessTheNumber-v0", "TowerOfHanoi-v0",
+        "FrozenLake-v0", "Minesweeper-v0", "Secretary-v0", tasks=12,
     ),
-    "scienceworld": Project(
-        "scienceworld", "1.2.3", ("scienceworld:find-animal",), tasks=6,
+    "reasoning-gym": _project(
+        "reasoning-gym", "0.1.25", "reasoning-gym:", "leg_counting", "knights_knaves",
+        "ransom_note", "game_of_life_halting", "spell_backward",
     ),
-    "openenv": Project(
-        "openenv", "0.10.0", (f"openenv:http://127.0.0.1:{PORT}",), ("websockets",)
+    "skyrl": _project(
+        "skyrl-gym", "0.4.0", "benchmarks.skyrl_questions:skyrl/",
+        "gsm8k-v0", "gsm8k_multi_turn-v0", "aime-v0",
+    ),
+    "inspect": _project(
+        "inspect-ai", "0.3.285", "inspect:benchmarks/inspect_sample.py@", "popularity",
+        kwargs=("deal=true",),
+    ),
+    "openenv": _project(
+        "openenv", "0.10.0", "openenv:", f"http://127.0.0.1:{PORT}", more=("websockets",)
+    ),
+    "scienceworld": _project(
+        "scienceworld", "1.2.3", "scienceworld:", "find-animal", tasks=3,
+        kwargs=("list_actions=false",),
     ),
 }  # fmt: skip
 """The projects, by their prefix."""
@@ -142,7 +160,7 @@ def install(place: Path, project: Project) -> str:
     if not Path(python).exists():
         venv.create(place, with_pip=True)
     wanted = [f"{project.package}=={project.version}", *project.more, "-e", f"{ROOT}[serve]"]
-    pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, *wanted], check=True, stdout=sys.stderr)
     return python
 
@@ -151,10 +169,11 @@ def certify(python: str, env: str, project: Project, seconds: float) -> dict[str
     """Certify an environment; return what is stored of it."""
     checks = [name for name in CHECKS if name not in LEFT_OUT]
     arguments = ["--num-tasks", f"{project.tasks}", "--seconds", f"{seconds}", "--json"]
+    arguments += ["--env-kwargs", *project.kwargs] if project.kwargs else []
     start = time.monotonic()
     process = subprocess.run(
         [python, "-m", "agentgym", "certify", env, *arguments, "--checks", *checks],
-        capture_output=True, text=True, check=False, cwd=tempfile.gettempdir(),
+        capture_output=True, text=True, check=False, cwd=ROOT,
     )  # fmt: skip
     if process.returncode not in (0, 1):
         raise SystemExit(f"{env} was not certified: {process.stderr[-2000:]}")
@@ -215,7 +234,7 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, default=Path("survey.jsonl"), help="finished rows")
     parser.add_argument("--projects", nargs="+", default=[*PROJECTS], choices=[*PROJECTS])
     parser.add_argument("--venvs", type=Path, help="folder that keeps the virtual environments")
-    parser.add_argument("--seconds", type=float, default=400.0, help="of each environment")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each environment")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = (options.venvs or Path(scratch)).resolve()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.certification import CHECKS
+from agentgym.certification import CHECKS, certify
 from benchmarks import survey
 
 
@@ -33,3 +33,19 @@ def test_rows_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     [row] = map(json.loads, rows.read_text().splitlines())
     assert row["failed"] == {"again": {"n": 3, "words": survey.WORDS["again"]}}
     assert row["counts"]["pass"] == 1 and "drawers/train" not in json.dumps(row)
+
+
+@pytest.mark.parametrize("name", ["gsm8k", "gsm8k_multi_turn", "aime"])
+def test_skyrl_questions(name: str) -> None:
+    pytest.importorskip("skyrl_gym", reason="skyrl-gym is in .ci/peers")
+    certificate = certify(
+        f"benchmarks.skyrl_questions:skyrl/{name}-v0", ["expert", "unbroken"], num_tasks=6
+    )
+    assert certificate.passed and certificate.complete, certificate.markdown()
+
+
+def test_inspect_sample() -> None:
+    pytest.importorskip("inspect_ai", reason="inspect-ai is in .ci/peers")
+    file = survey.ROOT / "benchmarks" / "inspect_sample.py"
+    certificate = certify(f"inspect:{file}@popularity", ["expert"], num_tasks=6)
+    assert certificate.passed and certificate.complete, certificate.markdown()
