@@ -80,7 +80,7 @@ class _Trainer(SFTTrainer):
         # Tensors are summed here and below, because reading a number would wait for the device.
         self.tokens = self.tokens + inputs["attention_mask"].sum()
         labels, vocabulary = inputs["labels"], base_model(model).config.get_text_config().vocab_size
-        packed = self._packed(model, inputs["input_ids"], labels)
+        packed = self._packed(inputs["input_ids"], labels)
         with head_of_chosen_tokens(self.accelerator, labels.numel(), vocabulary):
             if packed is None:
                 loss = super().compute_loss(model, inputs, *args, **kwargs)
@@ -89,16 +89,14 @@ class _Trainer(SFTTrainer):
         self.losses.append(loss.detach())
         return loss
 
-    def _packed(
-        self, model: nn.Module, ids: torch.Tensor, labels: torch.Tensor
-    ) -> PackedRows | None:
+    def _packed(self, ids: torch.Tensor, labels: torch.Tensor) -> PackedRows | None:
         """Pack the rows of a pass, which are padded on the right; None to compute them as rows."""
         if self.aux_loss_enabled or ids.shape[1] > self._longest:
             return None
         if self._packs is None:
-            # Checkpointing would warn that there is no gradient.
-            with disable_gradient_checkpointing(model), self.accelerator.autocast():
-                self._packs = computes_packed_rows(model)
+            # Checkpointing would warn that there is no gradient; DDP's wrapper does not know it.
+            with disable_gradient_checkpointing(self.model), self.accelerator.autocast():
+                self._packs = computes_packed_rows(self.model)
         return pack(row_inputs(ids, labels), labels) if self._packs else None
 
     def _packed_loss(
@@ -343,7 +341,8 @@ def _arguments(
 ) -> SFTConfig:
     """Return TRL's configuration: one micro-batch per step unless it would be too large.
 
-    The rows of a step are shared out to the processes.
+    The rows of a step are shared out to the processes. Where an epoch's rows do not divide evenly,
+    accelerate fills its last step with rows of the epoch's start; one process has a shorter step.
     """
     rows = -(-settings.batch_size // processes.world())
     parts = -(-rows // size)

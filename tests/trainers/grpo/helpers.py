@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,12 @@ class Uneven(ToyEnv):
 
 
 def train_on_two_processes(folder: Path, **changes: Any) -> list[dict[str, Any]]:
-    """Train two steps on two processes of this machine; what each of them ended with.
+    """Train two steps on two processes of this machine; what each of them ended with."""
+    return on_two_processes(folder, _train, changes)
+
+
+def on_two_processes(folder: Path, job: Callable[..., Any], *arguments: Any) -> list[Any]:
+    """Call ``job(folder, *arguments)`` in two processes; what it returned in each.
 
     They are forks, which saves minutes of imports on a busy machine, but wants one without a GPU.
     """
@@ -133,7 +139,7 @@ def train_on_two_processes(folder: Path, **changes: Any) -> list[dict[str, Any]]
         port = probe.getsockname()[1]
     folder.mkdir(exist_ok=True)
     context = torch.multiprocessing.start_processes(
-        _rank, (port, folder, changes), nprocs=2, join=False, start_method="fork"
+        _rank, (port, folder, job, arguments), nprocs=2, join=False, start_method="fork"
     )
     try:
         # A deadlock must fail the test; join returns whenever a process ends.
@@ -145,7 +151,7 @@ def train_on_two_processes(folder: Path, **changes: Any) -> list[dict[str, Any]]
     return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in (0, 1)]
 
 
-def _rank(rank: int, port: int, folder: Path, changes: dict[str, Any]) -> None:
+def _rank(rank: int, port: int, folder: Path, job: Callable[..., Any], arguments: Any) -> None:
     """One of the two processes."""
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
@@ -153,6 +159,12 @@ def _rank(rank: int, port: int, folder: Path, changes: dict[str, Any]) -> None:
     AcceleratorState._reset_state(reset_partial_state=True)
     GradientState._reset_state()
     faulthandler.dump_traceback_later(60)
+    torch.save(job(folder, *arguments), folder / f"{rank}.pt")
+    torch.distributed.destroy_process_group()
+
+
+def _train(folder: Path, changes: dict[str, Any]) -> dict[str, Any]:
+    """Train two steps of a process's share."""
     trainer = make_trainer(
         folder / "run",
         **{
@@ -180,8 +192,7 @@ def _rank(rank: int, port: int, folder: Path, changes: dict[str, Any]) -> None:
     trainer.train()
     out |= {"steps": trainer.state.global_step, "weights": weights(trainer.model)}
     out["entropy"] = trainer._metrics["train"]["entropy"] or log(trainer, "entropy")
-    torch.save(out, folder / f"{rank}.pt")
-    torch.distributed.destroy_process_group()
+    return out
 
 
 def weights(model: Any) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ from peft import LoraConfig
 
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import weights
+from tests.trainers.grpo.helpers import on_two_processes, weights
 from trainers.models.sft import Sft, SftSettings
 from trainers.models.sft_pretrained import PretrainedSft
 from trainers.rollouts.engines.policy_weights import base_model
@@ -29,18 +29,28 @@ def rows() -> list[Row]:
     return to_rows(tiny_policy.demonstrations())
 
 
+def uneven_rows() -> list[Row]:
+    """24 rows of 4 to 200 tokens, of which one to 100 train."""
+    shapes = [(4, 1), (200, 100), (10, 5), (60, 2), (5, 4), (120, 1), (7, 1), (33, 30)] * 3
+    return [
+        Row([4 + (7 * k + i) % 20 for i in range(length)], [0] * (length - own) + [1] * own)
+        for k, (length, own) in enumerate(shapes)
+    ]
+
+
 def make(
     output: Path,
     adapters: bool = True,
     shared_prefixes: bool = True,
     system: Sequence[int] = (),
+    demonstrations: Callable[[], Sequence[Row]] = rows,
     **changes: Any,
 ) -> PretrainedSft:
     settings = {"steps": 6, "batch_size": 8, "lr": 1e-2, "warmup": 2, "log_every": 2, **changes}
     torch.manual_seed(0)  # of the adapters
     return PretrainedSft(
         tiny_policy.model(),
-        [Row([*system, *row.ids], [*[0] * len(system), *row.mask]) for row in rows()],
+        [Row([*system, *row.ids], [*[0] * len(system), *row.mask]) for row in demonstrations()],
         tiny_policy.chat().tokenizer,
         SftSettings(**settings),
         output,
@@ -85,6 +95,27 @@ def test_prefixes_computed_once_give_the_same_steps(tmp_path: Path, adapters: bo
     assert tokens[0] < 0.9 * tokens[1]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
     assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(*weights, strict=True))
+
+
+def run_uneven(folder: Path, adapters: bool, micro_batch: int) -> tuple[float, torch.Tensor]:
+    """Imitate all uneven rows once; the loss of the last step and what was learned."""
+    sft = make(
+        folder, adapters, demonstrations=uneven_rows, steps=3, log_every=1, micro_batch=micro_batch
+    )
+    result = sft.run()
+    return result.loss, torch.cat([p.detach().flatten() for p in sft.model.parameters()])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(torch.cuda.is_available(), reason="forks of a process with CUDA cannot use it")
+@pytest.mark.parametrize(("adapters", "micro_batch"), [(False, 64), (True, 2)])
+def test_two_processes_average_over_the_tokens_of_both(tmp_path, adapters, micro_batch):
+    """Rows are 50 times as long as others; a mean over rows, or one per process, is another."""
+    ranks = on_two_processes(tmp_path, run_uneven, adapters, micro_batch)
+    loss, learned = run_uneven(tmp_path / "alone", adapters, micro_batch)
+    for other_loss, weights_of_rank in ranks:
+        assert other_loss == pytest.approx(loss, rel=1e-4)
+        torch.testing.assert_close(weights_of_rank, learned, rtol=1e-3, atol=1e-4)
 
 
 def test_adapters_alone_are_trained_and_end_up_in_the_weights(tmp_path: Path) -> None:
