@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -54,10 +54,14 @@ def cache_folder() -> Path:
     return _expanded(base) / "agentgym"
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Write a file so that a reader sees the old content or the new, never a part.
 
     The content reaches the disk before the name does, so this holds after a crash of the machine.
+
+    Args:
+        path: The file.
+        data: Its content, whole or in parts, which may be made from the old content.
 
     Raises:
         OSError: It cannot be written; the old file is as it was.
@@ -65,7 +69,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     scratch = _scratch(path.parent)
     try:
         with scratch.open("xb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
         publish(scratch, path)
     except BaseException:
         with suppress(OSError):

@@ -147,6 +147,17 @@ def test_write_atomically_keeps_the_old_file_when_it_fails(tmp_path, monkeypatch
     assert entries(tmp_path) == ["file"]
 
 
+def test_a_file_is_rewritten_from_its_own_lines(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"1\n2\n3\n")
+    with path.open("rb") as lines:
+        caching.write_atomically(path, (line for line in lines if int(line) != 2))
+    assert path.read_bytes() == b"1\n3\n"
+    with path.open("rb") as lines, pytest.raises(ValueError, match="invalid literal"):
+        caching.write_atomically(path, (b"%d\n" % int(line + b"x") for line in lines))
+    assert path.read_bytes() == b"1\n3\n" and [*tmp_path.iterdir()] == [path]
+
+
 def test_content_reaches_the_disk_before_the_name(tmp_path, monkeypatch):
     calls: list[str] = []
     fsync, replace = os.fsync, os.replace

@@ -66,6 +66,6 @@ def cut_unfinished_line(path: Path) -> None:
 
 
 def filter_lines(path: Path, keep: Callable[[Mapping[str, Any]], bool]) -> None:
-    """Rewrite a JSON-lines file with the records that ``keep`` accepts."""
-    lines = [json.dumps(record) for record in read_jsonl(path) if keep(record)]
-    write_atomically(path, "".join(line + "\n" for line in lines).encode())
+    """Rewrite a JSON-lines file with the records that ``keep`` accepts, one at a time."""
+    records = (record for record in read_jsonl(path) if keep(record))
+    write_atomically(path, (json.dumps(record).encode() + b"\n" for record in records))
