@@ -207,21 +207,27 @@ def in_python(script: Script, python: str = sys.executable, hash_seed: str = "0"
         hash_seed: Value of ``PYTHONHASHSEED``, which sets the order of sets.
 
     Raises:
-        SubprocessError: The process fails or takes too long.
+        EnvFailure: The process fails.
+        SubprocessError: It takes too long.
     """
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "turns.json")
-        # To a file, because the libraries of peers print what they like.
-        subprocess.run(
-            [python, "-c", f"import {__name__} as it; it.answer({str(output)!r})"],
-            input=json.dumps(asdict(script)),
-            text=True,
-            encoding="utf-8",
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            stdout=subprocess.DEVNULL,
-            timeout=PATIENCE,
-            check=True,
-        )
+        try:
+            # To a file, because the libraries of peers print what they like.
+            subprocess.run(
+                [python, "-c", f"import {__name__} as it; it.answer({str(output)!r})"],
+                input=json.dumps(asdict(script)),
+                text=True,
+                encoding="utf-8",
+                env={**os.environ, "PYTHONHASHSEED": hash_seed},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=PATIENCE,
+                check=True,
+            )
+        except subprocess.CalledProcessError as error:
+            last_line = str(error.stderr).strip().rpartition("\n")[2]
+            raise EnvFailure(f"{Path(python).name} ended: {last_line}") from error
         return [
             [(t[0], t[1], t[2], t[3]) for t in turns] for turns in json.loads(output.read_text())
         ]

@@ -143,6 +143,15 @@ def test_another_python_is_asked() -> None:
     assert result.status is Status.FAIL and "1 Pythons" in result.summary
 
 
+def test_another_python_without_packages_is_told(tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
+    bare.chmod(0o755)
+    [result] = certify(NAME, ["other_python"], num_tasks=1, python=[str(bare)]).results
+    assert result.status is Status.NOT_RUN
+    assert "bare ended: ModuleNotFoundError: No module named" in result.summary
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
