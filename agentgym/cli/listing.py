@@ -65,6 +65,8 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
         yield f"  tasks: {sizes or 'unknown'}"
         yield f"  status: {row['status']}"
         yield from (f"  {line}" for line in (row["summary"], *row.get("limits", ())) if line)
+        if data := row.get("data"):
+            yield f"  with --env-kwargs data=PATH: {data}"
         if sets := row.get("task_sets"):
             yield "  task sets, which can be used like names of environments:"
             yield from (f"    {name}: {summary}" for name, summary in sets.items())
@@ -139,7 +141,8 @@ def _named(name: str) -> dict[str, Any]:
     if entry is None:
         return _make_row({**row, "summary": ""}, named.kwargs)
     if not named.task_set:
-        return _make_row({**row, "summary": entry.summary, **_task_sets(entry)}, named.kwargs)
+        row |= {"summary": entry.summary, "data": entry.data, **_task_sets(entry)}
+        return _make_row(row, named.kwargs)
     called = f"{entry.name}:{named.task_set}"
     row |= {"name": called, "summary": entry.task_set(named.task_set).summary}
     row["env_kwargs"] = dict(named.kwargs)

@@ -135,6 +135,8 @@ class EnvFamily:
     heavy: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments that select a slow or crash-prone engine. Environments with one of them use
     worker processes as their default backend."""
+    data: str = ""
+    """What the argument ``data`` reads in place of generated tasks."""
     subcommands: str = ""
     """``module:name`` of a tuple of `Subcommand`, imported by every call of ``agentgym``."""
 

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
+from inspect import signature
 from typing import Any
 
 import pytest
 
 from agentgym.cli import listing
+from agentgym.registration import families
 from agentgym.registration.imports import IMPORTS
 from tests.cli.test_commands import run
 
@@ -73,3 +76,12 @@ def test_the_list_of_repair_tasks_cuts_no_id(
     out = run(capsys, "swe", "list", "--split", "test", "--num-tasks", "20")[1]
     assert "laxjson-changed-interface-001" in out and "…" not in out
     assert all(len(line) <= width for line in out.splitlines())
+
+
+def test_what_the_argument_data_reads_is_said(capsys: Any) -> None:
+    for entry in families():
+        module, _, name = entry.entry_point.partition(":")
+        parameters = signature(getattr(import_module(module), name)).parameters
+        assert bool(entry.data) == ("data" in parameters), entry.name
+    _, out, _ = run(capsys, "list", "service")
+    assert "with --env-kwargs data=PATH: the tasks of tau-bench" in out
