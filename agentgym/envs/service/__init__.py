@@ -4,7 +4,7 @@ The form of the tasks is that of tau-bench (Yao et al., 2024, arXiv:2406.12045):
 dozen tools over a small database, a policy, and a simulated customer who tells what they want piece
 by piece and may ask for what the policy forbids. All policies, data and texts are our own. The
 customer is a seeded program, and success is the state of the database and what the agent said.
-Tau-bench's own tasks can be read from its files.
+The tasks of tau-bench and tau2-bench can be read from their files.
 
 Files:
 
@@ -18,7 +18,8 @@ Files:
 - ``generator/``: ``config``, ``problems`` (one task from a seed)
 - ``published/``: tau-bench's own tasks: ``files`` (reads them), ``rows`` (the database and its
   hash), ``tools``, ``retail``, ``airline`` (its tools), ``problem`` (a task and the judge),
-  ``session`` (one episode, with the customer), ``gold`` (the expert)
+  ``session`` (one episode, with the customer), ``gold`` (the expert); ``tau2`` (reads
+  tau2-bench's), ``tau2_tools`` (its tools, where they differ), ``contents`` (of files)
 - ``experts/``: ``clerk`` (asks, looks up, checks the policy; ``hasty`` and ``oracle`` differ from
   it in what they leave out)
 """

@@ -121,8 +121,8 @@ class ServiceEnv(TextEnv[Session]):
     """Serve a customer by tools, under a written policy, in a conversation.
 
     Args:
-        data: Published tasks: a checkout of tau-bench, or the folder of a domain in it. None:
-            generated tasks.
+        data: Published tasks: a checkout of tau-bench or tau2-bench, or the folder of a domain in
+            it. None: generated tasks.
         domain: ``retail``, ``airline`` or ``telecom``; None: tasks of all three, and all tools.
             With ``data``: ``retail`` or ``airline``; None: the first that the folder has.
         difficulty: Size and difficulty of generated tasks: ``easy``, ``medium``, ``hard``, or a

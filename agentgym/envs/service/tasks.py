@@ -91,7 +91,7 @@ def _plan_length(clerk: Clerk, problem: Problem) -> int | None:
 def open_published(
     data: str | os.PathLike[str], domain: str | None
 ) -> tuple[tuple[ActionSpec, ...], ListedTasks[PublishedProblem]]:
-    """Return the actions and tasks of a folder of tau-bench.
+    """Return the actions and tasks of a folder of tau-bench or tau2-bench.
 
     Args:
         data: The folder.
@@ -99,7 +99,7 @@ def open_published(
 
     Raises:
         ConfigurationError: The folder is no path, of no domain, or not of this one.
-        DataError: A file is not of tau-bench's form.
+        DataError: A file is not of its project's form.
     """
     if not isinstance(data, str | os.PathLike):
         raise ConfigurationError(f"expected data to be the path of a folder, got {data!r:.80}")
@@ -117,9 +117,10 @@ def open_published(
 
 
 def _describe_published(problem: PublishedProblem) -> tuple[str, Mapping[str, Any]]:
+    kind = "change" if problem.expected else "unchanged"
     return GOAL.format(business=PUBLISHED), {
         "category": problem.world.domain,
-        "kind": "change" if problem.expected else "unchanged",
+        "kind": kind + ("+unjudged" if problem.unjudged else ""),
         "world": problem.world.digest,
         "user": problem.user,
         "instruction": problem.instruction,

@@ -78,10 +78,15 @@ def write_retail(folder: Path, tasks: str = TASKS) -> Path:
 
 def tau_bench() -> Path:
     """Return a checkout of tau-bench, or skip the test."""
+    return checkout("tau-bench", "tau_bench")
+
+
+def checkout(name: str, package: str) -> Path:
+    """Return a checkout that has a package, or skip the test."""
     folder = os.environ.get("AGENTGYM_TEST_DATA")
     roots = [Path(folder)] if folder else []
     roots += [parent / "shared" / "data" for parent in Path(__file__).resolve().parents]
-    path = next((r / "tau-bench" for r in roots if (r / "tau-bench" / "tau_bench").is_dir()), None)
+    path = next((r / name for r in roots if (r / name / package).is_dir()), None)
     return path or pytest.skip(
-        "needs a checkout of tau-bench: set AGENTGYM_TEST_DATA to the folder that holds it"
+        f"needs a checkout of {name}: set AGENTGYM_TEST_DATA to the folder that holds it"
     )

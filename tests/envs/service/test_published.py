@@ -14,7 +14,7 @@ import pytest
 
 import agentgym  # noqa: F401
 from agentgym.envs.service.published.files import read_problems
-from agentgym.envs.service.published.problem import TOOLS, Call, PublishedProblem, execute
+from agentgym.envs.service.published.problem import TABLES, Call, PublishedProblem, execute
 from agentgym.envs.service.published.rows import Rows
 from agentgym.envs.service.published.session import STOP, PublishedSession
 from agentgym.envs.service.published.tools import TRANSFER
@@ -262,7 +262,7 @@ def test_sums(problem: PublishedProblem) -> None:
 # -- the published files ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("domain", TOOLS)
+@pytest.mark.parametrize("domain", TABLES)
 def test_the_oracle_solves_published_tasks(domain: str) -> None:
     env = gymnasium.make("agentgym/Service-v0", data=tau_bench(), domain=domain)
     for index in range(0, 50, 5):
@@ -282,7 +282,7 @@ def original(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("domain", TOOLS)
+@pytest.mark.parametrize("domain", TABLES)
 def test_solving_actions_do_the_same_as_in_the_original(original: Path, domain: str) -> None:
     """Observations, refusals and rows of all tasks, and the hash of the database of some."""
     base = importlib.import_module("tau_bench.envs.base")

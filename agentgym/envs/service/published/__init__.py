@@ -1,3 +1,3 @@
-"""The published tasks of tau-bench, read from its files as they are; nothing of them is bundled."""
+"""The published tasks of tau-bench and tau2-bench, read as they are; nothing of them is bundled."""
 
 from __future__ import annotations

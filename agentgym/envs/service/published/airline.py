@@ -59,6 +59,21 @@ def search_direct_flight(rows: Rows, origin: str, destination: str, date: str) -
 
 def search_onestop_flight(rows: Rows, origin: str, destination: str, date: str) -> str:
     """List the available pairs of flights of a day."""
+    return list_pairs(rows, origin, destination, date)
+
+
+def list_pairs(
+    rows: Rows, origin: str, destination: str, date: str, *, of_own_day: bool = False
+) -> str:
+    """List the available pairs of flights of a day.
+
+    Args:
+        rows: The database.
+        origin: Code of an airport.
+        destination: Code of an airport.
+        date: The day of the first leg.
+        of_own_day: Whether the second leg is shown with seats and prices of its own day.
+    """
     flights = [flight for _, flight in rows.named("flights")]
     pairs = []
     for first in flights:
@@ -77,7 +92,11 @@ def search_onestop_flight(rows: Rows, origin: str, destination: str, date: str) 
             legs = ((first, date), (second, next_date))
             pairs.append(
                 [
-                    {**_without_dates(flight), **flight["dates"][date], "date": day}
+                    {
+                        **_without_dates(flight),
+                        **flight["dates"][day if of_own_day else date],
+                        "date": day,
+                    }
                     for flight, day in legs
                 ]
             )

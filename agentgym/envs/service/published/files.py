@@ -1,7 +1,7 @@
-"""Read the files of tau-bench as they are: tables, tasks and policy of a domain.
+"""Read the files of tau-bench or tau2-bench as they are: tables, tasks and policy of a domain.
 
-Tasks are the module-level list of a Python file, of calls ``Task(...)`` with calls ``Action(...)``
-in ``actions``. The file is parsed, never executed; only literals are read.
+Tasks of tau-bench are the module-level list of a Python file, of calls ``Task(...)`` with calls
+``Action(...)`` in ``actions``. The file is parsed, never executed; only literals are read.
 """
 
 from __future__ import annotations
@@ -12,29 +12,27 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.core.tasks import canonical_json
+from agentgym.envs.service.published.contents import read_table, read_text
 from agentgym.envs.service.published.problem import (
-    SPECS,
     TABLES,
     Call,
     PublishedProblem,
     World,
+    read_call,
 )
+from agentgym.envs.service.published.tau2 import DATABASE, is_tau2, read_tau2
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.support.strict_json import parse_json
 
 FILES: Mapping[str, str] = {"train": "tasks_train.py", "valid": "tasks_dev.py"}
 """Split -> its file; ``test`` is ``tasks_test.py``, or else ``tasks.py``."""
 SOURCE = "https://github.com/sierra-research/tau-bench"
-LARGEST = 1 << 25
-"""Maximum size of a file in bytes."""
 
 
 def read_problems(folder: Path, domain: str | None) -> Mapping[str, tuple[PublishedProblem, ...]]:
     """Read the tasks of a folder.
 
     Args:
-        folder: A checkout of tau-bench, or the folder of a domain in it.
+        folder: A checkout of tau-bench or tau2-bench, or the folder of a domain in it.
         domain: ``retail`` or ``airline``; None: that of the folder.
 
     Returns:
@@ -42,15 +40,19 @@ def read_problems(folder: Path, domain: str | None) -> Mapping[str, tuple[Publis
 
     Raises:
         ConfigurationError: The folder is of no domain, or of another one.
-        DataError: A file is missing, or is not of tau-bench's form.
+        DataError: A file is missing, or is not of its project's form.
     """
     root = folder.expanduser().resolve()
-    return _read(*_find(root, domain))
-
-
-def _find(root: Path, domain: str | None) -> tuple[Path, str]:
-    """Return the folder of a domain, and its name."""
     names = list(TABLES) if domain is None else [domain]
+    for name in names:
+        for place in (root, root / "data" / "tau2" / "domains" / name):
+            if is_tau2(place, name):
+                return read_tau2(place, name)
+    return _read(*_find(root, names))
+
+
+def _find(root: Path, names: Sequence[str]) -> tuple[Path, str]:
+    """Return the folder of a domain of tau-bench, and its name."""
     for name in names:
         for place in (root, root / "tau_bench" / "envs" / name):
             if all((place / "data" / f"{table}.json").is_file() for table in TABLES.get(name, ())):
@@ -59,15 +61,15 @@ def _find(root: Path, domain: str | None) -> tuple[Path, str]:
         ", ".join(f"data/{table}.json" for table in TABLES.get(name, ())) for name in names
     )
     raise ConfigurationError(
-        f"expected data to be a checkout of tau-bench or the folder of a domain in it, with "
-        f"{tables}, got {str(root)!r:.200}; git clone {SOURCE}"
+        f"expected data to be a checkout of tau-bench or tau2-bench, or the folder of a domain in "
+        f"it, with {tables} or {DATABASE}, got {str(root)!r:.200}; git clone {SOURCE}"
     )
 
 
 @lru_cache(maxsize=4)
 def _read(folder: Path, domain: str) -> Mapping[str, tuple[PublishedProblem, ...]]:
-    tables = {name: _table(folder / "data" / f"{name}.json") for name in TABLES[domain]}
-    policy = _text(folder / "wiki.md").strip()
+    tables = {name: read_table(folder / "data" / f"{name}.json") for name in TABLES[domain]}
+    policy = read_text(folder / "wiki.md").strip()
     world = World(domain, policy, tables)
     test = "tasks_test.py" if (folder / "tasks_test.py").is_file() else "tasks.py"
     files = {"test": folder / test} | {split: folder / name for split, name in FILES.items()}
@@ -81,30 +83,10 @@ def _read(folder: Path, domain: str) -> Mapping[str, tuple[PublishedProblem, ...
     return {split: tasks for split, tasks in problems.items() if tasks}
 
 
-def _text(file: Path) -> str:
-    try:
-        size = file.stat().st_size
-        if size > LARGEST:
-            raise DataError(f"expected at most {LARGEST} bytes in {file}, got {size}")
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"expected a readable file of tau-bench at {file}, but {error}") from error
-
-
-def _table(file: Path) -> dict[str, dict[str, Any]]:
-    try:
-        rows = parse_json(_text(file))
-    except ValueError as error:
-        raise DataError(f"expected JSON in {file}, but {error}") from error
-    if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
-        raise DataError(f"expected an object of rows by id in {file}")
-    return rows
-
-
 def _task_list(file: Path) -> Sequence[ast.expr]:
     """Return the expressions of the tasks of a file."""
     try:
-        tree = ast.parse(_text(file))
+        tree = ast.parse(read_text(file))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise DataError(f"expected Python with tasks in {file}, but {error}") from error
     lists = [
@@ -135,14 +117,9 @@ def _problem(world: World, entry: ast.expr, file: Path) -> PublishedProblem:
 
 
 def _call(domain: str, action: Mapping[str, Any]) -> Call:
-    """Return an action; one of a tool has all its arguments, as JSON."""
-    name = str(ast.literal_eval(action["name"]))
-    arguments = dict(ast.literal_eval(action.get("kwargs") or action["arguments"]))
-    canonical_json(arguments)
-    params = [param.name for spec in SPECS[domain] if spec.name == name for param in spec.params]
-    if missing := [param for param in params if param not in arguments]:
-        raise ValueError(f"{name} without {', '.join(missing)}")
-    return Call(name, arguments)
+    """Return an action."""
+    arguments = ast.literal_eval(action.get("kwargs") or action["arguments"])
+    return read_call(domain, str(ast.literal_eval(action["name"])), arguments)
 
 
 def _fields(entry: ast.expr) -> dict[str, Any]:

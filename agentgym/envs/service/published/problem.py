@@ -12,16 +12,22 @@ from agentgym.core.tasks import canonical_json
 from agentgym.envs.service.published.airline import AIRLINE_TOOLS
 from agentgym.envs.service.published.retail import RETAIL_TOOLS
 from agentgym.envs.service.published.rows import Rows, Tables
+from agentgym.envs.service.published.tau2_tools import AIRLINE2_TOOLS, RETAIL2_TOOLS
 from agentgym.envs.service.published.tools import RESPOND, SHARED, SPEAK, TRANSFER, Refusal, Tool
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "retail": ("orders", "products", "users"), "airline": ("flights", "reservations", "users"),
 }  # fmt: skip
 """Domain -> its tables."""
+TAU2 = "tau2-"
+"""Begins the names of worlds of tau2-bench."""
 TOOLS: Mapping[str, Mapping[str, Tool]] = {
     domain: {tool.spec.name: tool for tool in (*tools, *SHARED)}
-    for domain, tools in (("retail", RETAIL_TOOLS), ("airline", AIRLINE_TOOLS))
-}
+    for domain, tools in (
+        ("retail", RETAIL_TOOLS), ("airline", AIRLINE_TOOLS),
+        (f"{TAU2}retail", RETAIL2_TOOLS), (f"{TAU2}airline", AIRLINE2_TOOLS),
+    )
+}  # fmt: skip
 """Domain -> its tools by name."""
 SPECS = {
     domain: (*(tool.spec for tool in tools.values()), SPEAK) for domain, tools in TOOLS.items()
@@ -48,7 +54,7 @@ class World:
     """What the tasks of a folder share."""
 
     domain: str
-    """``retail`` or ``airline``."""
+    """``retail`` or ``airline``; in tau2-bench after ``tau2-``."""
     policy: str
     """The policy in words."""
     tables: Tables = field(repr=False)
@@ -67,13 +73,15 @@ class PublishedProblem:
     world: World
     """The database and the policy."""
     user: str
-    """Id of the customer."""
+    """Id of the customer; empty in tau2-bench."""
     instruction: str
     """What the customer wants, as an instruction to whoever plays the customer."""
     actions: tuple[Call, ...]
     """The actions that solve it."""
     outputs: tuple[str, ...]
     """What must be said to the customer."""
+    unjudged: int = 0
+    """Number of statements about the conversation that need a model as the judge."""
 
     @cached_property
     def expected(self) -> Mapping[tuple[str, str], str]:
@@ -97,6 +105,20 @@ class PublishedProblem:
         gold = (str(c.arguments.get("content", "")) for c in self.actions if c.name == RESPOND)
         texts = [text.lower().replace(",", "") for text in (*said, *gold)]
         return all(any(output.lower() in text for text in texts) for output in self.outputs)
+
+
+def read_call(domain: str, name: str, arguments: Mapping[str, Any]) -> Call:
+    """Return a solving action.
+
+    Raises:
+        ValueError: An argument of the tool is missing.
+        TypeError: The arguments are no JSON.
+    """
+    canonical_json(dict(arguments))
+    params = [param.name for spec in SPECS[domain] if spec.name == name for param in spec.params]
+    if missing := [param for param in params if param not in arguments]:
+        raise ValueError(f"{name} without {', '.join(missing)}")
+    return Call(name, dict(arguments))
 
 
 def execute(domain: str, rows: Rows, call: Call) -> tuple[str, bool]:

@@ -6,7 +6,7 @@ Each returns the row as tau-bench's tool of that name does (tau-bench 59a200c6,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgym.actions import Param
@@ -68,7 +68,14 @@ def cancel_pending_order(rows: Rows, order_id: str, reason: str) -> str:
 
 def modify_pending_order_address(rows: Rows, order_id: str, **address: str) -> str:
     """Change the address of an order."""
-    order = _order(rows, order_id, "pending")
+    return change_address(rows, order_id, ("pending",), address)
+
+
+def change_address(
+    rows: Rows, order_id: str, statuses: Sequence[str], address: Mapping[str, str]
+) -> str:
+    """Change the address of an order of some statuses."""
+    order = _order(rows, order_id, *statuses)
     order["address"] = {part: address[part] for part in ADDRESS}
     return written(order)
 
@@ -83,7 +90,14 @@ def modify_user_address(rows: Rows, user_id: str, **address: str) -> str:
 
 def modify_pending_order_payment(rows: Rows, order_id: str, payment_method_id: str) -> str:
     """Pay an order in another way."""
-    order = _order(rows, order_id, "pending")
+    return change_payment(rows, order_id, ("pending",), payment_method_id)
+
+
+def change_payment(
+    rows: Rows, order_id: str, statuses: Sequence[str], payment_method_id: str
+) -> str:
+    """Change the payment of an order of some statuses."""
+    order = _order(rows, order_id, *statuses)
     methods, history = _methods(rows, order), order["payment_history"]
     method = _method(methods, payment_method_id)
     if len(history) > 1 or history[0]["transaction_type"] != "payment":
@@ -108,6 +122,28 @@ def modify_pending_order_items(
     payment_method_id: str,
 ) -> str:
     """Replace items of an order by others of the same products, and pay the difference."""
+    return replace_items(rows, order_id, item_ids, new_item_ids, payment_method_id)
+
+
+def replace_items(
+    rows: Rows,
+    order_id: str,
+    item_ids: Sequence[str],
+    new_item_ids: Sequence[str],
+    payment_method_id: str,
+    *,
+    as_last: bool = False,
+) -> str:
+    """Replace items of an order.
+
+    Args:
+        rows: The database.
+        order_id: The order.
+        item_ids: The items.
+        new_item_ids: Those in their place.
+        payment_method_id: Pays the difference.
+        as_last: Whether all get price and options of the last one, as in tau2-bench.
+    """
     order = _order(rows, order_id, "pending")
     difference = _difference(rows, order, item_ids, new_item_ids, rounded=False)
     method = _method(_methods(rows, order), payment_method_id)
@@ -116,11 +152,15 @@ def modify_pending_order_items(
     order["payment_history"].append(_payment(kind, abs(difference), payment_method_id))
     if method["source"] == "gift_card":
         _pay(method, difference)
-    for item_id, new_item_id in zip(item_ids, new_item_ids, strict=True):
-        item = _item(order, item_id)
-        variant = row_of(rows, "products", item["product_id"], "product")["variants"][new_item_id]
-        options = dict(variant["options"])
-        item |= {"item_id": new_item_id, "price": variant["price"], "options": options}
+    variants = [
+        row_of(rows, "products", _item(order, old)["product_id"], "product")["variants"][new]
+        for old, new in zip(item_ids, new_item_ids, strict=True)
+    ]
+    for item_id, new_item_id, own in zip(item_ids, new_item_ids, variants, strict=True):
+        variant = variants[-1] if as_last else own
+        _item(order, item_id).update(
+            item_id=new_item_id, price=variant["price"], options=dict(variant["options"])
+        )
     order["status"] = "pending (item modified)"
     return written(order)
 
@@ -172,10 +212,10 @@ def _user_id(rows: Rows, fits: Any) -> str:
     return user_id
 
 
-def _order(rows: Rows, order_id: str, status: str) -> Row:
+def _order(rows: Rows, order_id: str, *statuses: str) -> Row:
     """Return an order that may be changed."""
-    if row_of(rows, "orders", order_id, "order")["status"] != status:
-        raise Refusal(f"expected an order that is {status}")
+    if row_of(rows, "orders", order_id, "order")["status"] not in statuses:
+        raise Refusal(f"expected an order that is {statuses[0]}")
     return rows.edit("orders", order_id)
 
 
