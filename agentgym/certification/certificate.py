@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FORMAT = "agentgym.certificate/1"
 """Name and version of the format; the version changes when a reader must."""
+SHOWN = 20
+"""Maximum number of pieces of evidence of a check on a page; the JSON has more."""
 HEADER = ("check", "verdict", "n", "measured")
 """Columns of the table of a certificate."""
 _STYLE = (
@@ -99,7 +101,7 @@ class Certificate:
         for result in self.results:
             if result.evidence:
                 lines += ["", f"## {inline(result.check)}", ""]
-                lines += [f"- {inline(line)}" for line in result.evidence]
+                lines += [f"- {inline(line)}" for line in _shown(result)]
         rows = [[result.check, meaning(result.check)] for result in self.results]
         meanings = markdown_table(("check", "what it does and what a pass means"), rows)
         return "\n".join([*lines, "", meanings])
@@ -117,7 +119,7 @@ class Certificate:
         rows = "".join(f"<th>{html(name)}</th>" for name in HEADER)
         for result in self.results:
             cells = "".join(f"<td>{html(text)}</td>" for text in _cells(result))
-            items = "".join(f"<li>{html(text)}</li>" for text in result.evidence)
+            items = "".join(f"<li>{html(text)}</li>" for text in _shown(result))
             rows += f'<tr title="{html(meaning(result.check))}">{cells.removesuffix("</td>")}'
             rows += f"<ul>{items}</ul></td></tr>" if items else "</td></tr>"
         return f"<p>{html(str(self))}</p><table>{rows}</table>"
@@ -136,3 +138,9 @@ class Certificate:
 
 def _cells(result: CheckResult) -> tuple[str, ...]:
     return result.check, result.status.value, f"{result.n or ''}", result.summary
+
+
+def _shown(result: CheckResult) -> tuple[str, ...]:
+    more = len(result.evidence) - SHOWN
+    last = (f"... and {more:,} more in certificate.json",) if more > 0 else ()
+    return result.evidence[:SHOWN] + last

@@ -31,7 +31,7 @@ from agentgym.support.repeated_tracebacks import tracebacks_once
 
 EPISODES = "episodes_sha256"
 """Key of the line with the hash of the recorded episodes."""
-SHOWN = 20
+MOST_EVIDENCE = 1000
 """Maximum number of pieces of evidence of a result."""
 RESULTS = "checks.jsonl"
 """File of the results that are there; its first line has the settings."""
@@ -152,7 +152,9 @@ def run_check(name: str, subject: Subject) -> CheckResult:
         subject.budget.check()
         measured = CHECKS[name](subject)
         status = Status.PASS if measured.passed else Status.FAIL
-        summary, n, evidence = measured.summary, measured.n, _shortened(measured.evidence)
+        summary, n = measured.summary, measured.n
+        lines = measured.evidence[:MOST_EVIDENCE]
+        evidence = tuple(well_formed(bounded(line, 500)) for line in lines)
     except (NotApplicable, DependencyNotInstalled) as reason:
         status, summary = Status.NOT_APPLICABLE, str(reason)
     except NotRun as reason:
@@ -178,12 +180,6 @@ def read_certificate(file: str | Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise ConfigurationError(f"expected the certificate.json of agentgym certify --out, got {file}")
-
-
-def _shortened(evidence: Sequence[str]) -> tuple[str, ...]:
-    lines = tuple(well_formed(bounded(line, 500)) for line in evidence[:SHOWN])
-    more = len(evidence) - SHOWN
-    return (*lines, f"... and {more:,} more") if more > 0 else lines
 
 
 def _chosen(checks: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from agentgym.certification.run import RESULTS, read_certificate
 from agentgym.certification.table import meaning
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.evaluation import evaluate
-from tests.certification.drawers import SIZE, DrawersEnv, OwnProcess, register
+from tests.certification.drawers import SIZE, AnyColour, DrawersEnv, OwnProcess, register
 
 NAME = register(DrawersEnv)
 QUICK = ("unique_ids", "expert", "idle", "again")
@@ -44,6 +44,14 @@ def test_results_are_in_the_order_of_the_checks_and_say_how_many(tmp_path: Path)
 def test_all_tasks_are_played_if_asked_for() -> None:
     assert certify(NAME, ["idle"], num_tasks=None)["idle"].n == 2 * SIZE
     assert certify(NAME, ["idle"], split="test", num_tasks=99)["idle"].n == SIZE
+
+
+def test_all_failing_tasks_are_in_the_json_and_some_on_a_page() -> None:
+    certificate = certify(register(AnyColour), ["adversarial_floor"], num_tasks=48)
+    tasks = certificate["adversarial_floor"].evidence
+    assert len(tasks) == len(set(tasks)) == 48
+    for page in (certificate.markdown(), certificate.html()):
+        assert tasks[19] in page and tasks[20] not in page and "and 28 more" in page
 
 
 def test_untrusted_text_stays_text() -> None:
