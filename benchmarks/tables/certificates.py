@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from agentgym.certification import Status
 from benchmarks.tables.formats import Table, result, spoken
+
+MOST_NAMED = 3
+"""Maximum number of checks that are named in a cell."""
+_OURS = re.compile(r"benchmarks[./]\w+(\.py)?[:@]|:http://.*")
+"""What of a name is a file of ours or an address."""
 
 
 def certificates_table() -> Table:
@@ -24,11 +31,11 @@ def survey_table() -> Table:
     columns = [status.value for status in Status]
     table = [["environment", "package", "tasks", *columns, "what failed"]]
     for row in result("survey.json")["rows"]:
-        name = (
-            row["env"].split("http://")[0].removesuffix(":") if "://" in row["env"] else row["env"]
-        )
         counts = [str(row["counts"][status]) for status in columns]
+        if 0 < len(row["not_run"]) <= MOST_NAMED:
+            counts[columns.index(Status.NOT_RUN)] += f": `{'`, `'.join(row['not_run'])}`"
         failed = "; ".join(entry["words"] for entry in row["failed"].values())
         package = f"{row['project']} {row['version']}"
+        name = _OURS.sub("", row["env"])
         table.append([f"`{name}`", package, str(row["tasks"]), *counts, failed])
     return table
