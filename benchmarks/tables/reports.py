@@ -45,7 +45,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
     "training_speed": (
         "trainer_profile.json", "trainer_overhead.json", "rollout_overlap.json",
         "continuous_batching.json", "async_training.json", "long_tails.json",
-        "long_tails_again.json",
+        "long_tails_again.json", "long_tails_equal_slots.json",
         "large_model_cpu.json", "large_model_gpu.json",
     ),
     "parity": (
