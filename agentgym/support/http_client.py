@@ -8,6 +8,7 @@ server must take less than 1 ms. The core installs no HTTP package.
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -59,6 +60,8 @@ class Connections:
         self._server = server
         self._timeout = timeout
         self._idle: deque[HTTPConnection] = deque()
+        self._busy: set[HTTPConnection] = set()
+        self._is_cut = False
         self._process = os.getpid()
 
     def request(
@@ -89,7 +92,9 @@ class Connections:
                 try:
                     return self._exchange(connection, path, body, headers, largest, deadline)
                 except (ConnectionError, BadStatusLine):
-                    if not used:  # the server may have closed a used one while it was idle
+                    if (
+                        not used or self._is_cut
+                    ):  # the server may have closed a used one while it was idle
                         raise
         except (OSError, HTTPException, UnicodeError) as error:
             raise Unanswered(f"it failed with {type(error).__name__}: {error}") from error
@@ -99,6 +104,14 @@ class Connections:
         with suppress(IndexError):  # also if another thread takes the last one
             while self._process == os.getpid():
                 self._idle.pop().close()
+
+    def cut(self) -> None:
+        """End all requests: those under way fail at once, and no other can be sent."""
+        self._is_cut = True
+        self.close()
+        for connection in list(self._busy):
+            with suppress(OSError, AttributeError):  # It may be connecting, or over.
+                connection.sock.shutdown(socket.SHUT_RDWR)
 
     def _take(self, seconds: float) -> tuple[HTTPConnection, bool]:
         """Return a connection whose waits are bounded, and whether it has been used before."""
@@ -124,14 +137,18 @@ class Connections:
     ) -> Reply:
         """Send and receive; the connection is kept if it can be used again."""
         reusable = False
+        self._busy.add(connection)
         try:
             method = "GET" if body is None else "POST"
             connection.request(method, path, body, dict(headers))
+            if self._is_cut:
+                raise ConnectionAbortedError("the client was closed")
             response = connection.getresponse()
             data = _read_body(response, largest, deadline)
             reusable = not response.will_close and len(data) <= largest
             response.close()
         finally:
+            self._busy.discard(connection)
             if reusable and len(self._idle) < MOST_IDLE:
                 self._idle.append(connection)
             else:

@@ -138,9 +138,9 @@ class EngineServer:
             self._send(path, json.dumps(payload).encode(), TELL_SECONDS)
 
     def close(self) -> None:
-        """Abandon retries, and close unused connections."""
+        """Abandon retries, and cut all connections: a process that ends joins their threads."""
         self._closed.set()
-        self._connections.close()
+        self._connections.cut()
 
     def _ask(
         self, path: str, body: bytes | None, patient: bool, before_retry: Callable[[], None]

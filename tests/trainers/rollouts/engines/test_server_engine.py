@@ -152,24 +152,56 @@ def test_prompts_that_leave_no_room_are_refused(engine: ServerEngine, prompt: li
     assert engine.running == 0
 
 
+class Hanging:
+    """Lets a server answer some requests only after the test.
+
+    Attributes:
+        answered: Paths of such requests that it has answered.
+    """
+
+    def __init__(self, server: StandIn, path: str) -> None:
+        self.answered: list[str] = []
+        self._answer, self._path, self._ended = server.answer, path, threading.Event()
+        self.asked = threading.Event()
+
+    def __call__(self, path: str, payload: Any) -> Any:
+        if path == self._path:
+            self.asked.set()
+            self._ended.wait(20)
+            self.answered.append(path)
+        return self._answer(path, payload)
+
+    def end(self) -> None:
+        self._ended.set()
+
+
 def test_a_server_that_hangs_holds_up_no_abort(
     engine: ServerEngine, server: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a limit of its own the abort would wait as long as for a completion."""
-    ended, answer, answered = threading.Event(), server.answer, list[str]()
     monkeypatch.setattr(server_client, "TELL_SECONDS", 0.05)
-
-    def hang(path: str, payload: Any) -> Any:
-        if path == engine.kind.abort_path:
-            ended.wait(20)
-            answered.append(path)
-        return answer(path, payload)
-
-    monkeypatch.setattr(server, "answer", hang)
+    hanging = Hanging(server, engine.kind.abort_path)
+    monkeypatch.setattr(server, "answer", hanging)
     engine.submit([Request(0, [1], 2, 0)], SAMPLING)
     engine.abort()
-    assert engine.running == 0 and not answered
-    ended.set()
+    assert engine.running == 0 and not hanging.answered
+    hanging.end()
+
+
+def test_a_server_that_hangs_holds_up_no_end(
+    engine: ServerEngine, server: StandIn, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process joins the threads of its requests before it ends."""
+    hanging = Hanging(server, kind.generating)
+    monkeypatch.setattr(server, "answer", hanging)
+    engine.submit([Request(0, [1], 2, 0)], SAMPLING)
+    assert hanging.asked.wait(20)
+    pool = engine._pool
+    assert pool is not None
+    engine.close()
+    pool.shutdown(wait=True)
+    assert not hanging.answered
+    hanging.end()
 
 
 def test_an_abort_forgets_what_is_in_flight(engine: ServerEngine, server: StandIn) -> None:
