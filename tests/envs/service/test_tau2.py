@@ -108,9 +108,9 @@ def test_the_oracle_solves_the_tasks_of_a_checkout(tmp_path: Path, place: str) -
 
 def test_a_task_is_judged_by_its_basis(tmp_path: Path) -> None:
     """What is to be said counts with COMMUNICATE alone; statements would need a model."""
-    told, stated = read_problems(write_domain(tmp_path / "retail"), None)["test"]
-    assert (told.outputs, told.unjudged) == (("1020.5",), 0)
-    assert (stated.outputs, stated.unjudged) == ((), 1)
+    spoken_task, stated_task = read_problems(write_domain(tmp_path / "retail"), None)["test"]
+    assert (spoken_task.outputs, spoken_task.unjudged) == (("1020.5",), 0)
+    assert (stated_task.outputs, stated_task.unjudged) == ((), 1)
     env = gymnasium.make("agentgym/Service-v0", data=tmp_path / "retail")
     tasks = env.unwrapped.tasks
     kinds = [tasks.task("test", index).content["kind"] for index in (0, 1)]
@@ -118,15 +118,15 @@ def test_a_task_is_judged_by_its_basis(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("broken", "message"),
+    ("changes", "message"),
     [
         ({"evaluation_criteria": None}, "expected tasks of tau2-bench in .*tasks.json"),
         ({"initial_state": {"initialization_actions": []}}, "initial_state"),
         ({"user_scenario": 3}, "user_scenario"),
     ],
 )
-def test_damaged_tasks_are_named(tmp_path: Path, broken: Any, message: str) -> None:
-    folder = write_domain(tmp_path / "retail", RETAIL, task("7", FIND, **broken))
+def test_damaged_tasks_are_named(tmp_path: Path, changes: Any, message: str) -> None:
+    folder = write_domain(tmp_path / "retail", RETAIL, task("7", FIND, **changes))
     with pytest.raises(DataError, match=message):
         read_problems(folder, None)
 
@@ -148,7 +148,7 @@ def test_splits_without_their_tasks_are_named(tmp_path: Path) -> None:
 
 def test_retail_tools_differ_where_they_should(tmp_path: Path) -> None:
     item = {"item_ids": ["2000000001"], "payment_method_id": GIFT}
-    rows, shown = use(
+    rows, outputs = use(
         write_domain(tmp_path / "retail"),
         ("get_item_details", {"item_id": "2000000002"}),
         ("modify_pending_order_items",
@@ -157,8 +157,8 @@ def test_retail_tools_differ_where_they_should(tmp_path: Path) -> None:
          {"order_id": "#W0000003", "new_item_ids": ["2000000002"], **item}),
         ("modify_pending_order_address", {"order_id": "#W0000003", **ADDRESS}),
     )  # fmt: skip
-    assert json.loads(shown[0])["item_id"] == "2000000002"
-    assert shown[1].startswith("Error: expected other items")
+    assert json.loads(outputs[0])["item_id"] == "2000000002"
+    assert outputs[1].startswith("Error: expected other items")
     changed = rows.get("orders", "#W0000003")
     assert (changed["address"], changed["status"]) == (ADDRESS, "pending (item modified)")
 
@@ -166,7 +166,7 @@ def test_retail_tools_differ_where_they_should(tmp_path: Path) -> None:
 def test_airline_tools_differ_where_they_should(tmp_path: Path) -> None:
     legs = [{"flight_number": "HAT001", "date": "2024-05-20"}]
     folder = write_domain(tmp_path / "airline", FLIGHTS, task("7"))
-    rows, shown = use(
+    rows, outputs = use(
         folder,
         ("search_onestop_flight", {"origin": "SFO", "destination": "BOS", "date": "2024-05-20"}),
         ("book_reservation", BOOKING),
@@ -174,12 +174,13 @@ def test_airline_tools_differ_where_they_should(tmp_path: Path) -> None:
         ("update_reservation_flights",
          {"reservation_id": "HATHAT", "cabin": "business", "flights": legs, "payment_id": CARD}),
     )  # fmt: skip
-    (pair,) = json.loads(shown[0])
+    (pair,) = json.loads(outputs[0])
     assert [leg["prices"]["economy"] for leg in pair] == [200, 210], "each leg's own day"
-    assert json.loads(shown[1])["flights"][0].keys() == {*legs[0], "origin", "destination", "price"}
+    (booked,) = json.loads(outputs[1])["flights"]
+    assert booked.keys() == {*legs[0], "origin", "destination", "price"}
     day = rows.get("flights", "HAT001")["dates"]["2024-05-20"]
     assert day["available_seats"] == {"economy": 19}, "a booking takes its seats"
-    assert shown[2] == "available" and shown[3].startswith("Error")
+    assert outputs[2] == "available" and outputs[3].startswith("Error")
 
 
 # -- the published files ---------------------------------------------------------------------------
@@ -197,11 +198,11 @@ def original(monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def shown_by(answer: Any) -> Any:
+def dump_answer(answer: Any) -> Any:
     """Return what a tool of tau2-bench shows, without fields that have no value."""
     if hasattr(answer, "model_dump"):
         return answer.model_dump(exclude_none=True)
-    return [shown_by(entry) for entry in answer] if isinstance(answer, list) else answer
+    return [dump_answer(entry) for entry in answer] if isinstance(answer, list) else answer
 
 
 @pytest.mark.slow
@@ -232,7 +233,7 @@ def compare(problem: PublishedProblem, published: Any, kit: Any) -> None:
     for call in problem.actions:
         text, refused = execute(problem.world.domain, rows, call)
         try:
-            answer = shown_by(toolkit.use_tool(call.name, **copy.deepcopy(dict(call.arguments))))
+            answer = dump_answer(toolkit.use_tool(call.name, **copy.deepcopy(dict(call.arguments))))
         except ValueError:
             assert refused, call
         else:
@@ -241,4 +242,4 @@ def compare(problem: PublishedProblem, published: Any, kit: Any) -> None:
     for name in tables:
         for key, row in getattr(database, name).items():
             if (name, key) in rows.changed or row != getattr(published, name).get(key):
-                assert rows.get(name, key) == shown_by(row)
+                assert rows.get(name, key) == dump_answer(row)

@@ -186,31 +186,31 @@ def test_a_turn_that_is_too_old_has_no_gradient(tmp_path):
 @pytest.mark.slow
 def test_a_resumed_run_trains_what_was_planned(tmp_path):
     settings = {"steps": 6, "save_every": 2, "lr": 0.0}
-    whole = asynchronous(tmp_path, 2, args=settings)
-    whole.train()
-    before = [e for event in whole.events[:2] for e in event.trajectories]
+    undisturbed = asynchronous(tmp_path, 2, args=settings)
+    undisturbed.train()
+    before = [e for event in undisturbed.events[:2] for e in event.trajectories]
     state = json.loads((tmp_path / "checkpoint-2" / PENDING_FILE).read_text())
     assert state["planned"] == 3 and len(state["groups"]) == 4
     resumed = asynchronous(tmp_path, 2, args={"steps": 6, "lr": 0.0})
     resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-2"))
     assert [event.step for event in resumed.events] == [3, 4, 5, 6]
-    assert played([*before, *episodes_of(resumed)]) == played(episodes_of(whole))
+    assert played([*before, *episodes_of(resumed)]) == played(episodes_of(undisturbed))
 
 
 @pytest.mark.slow
 def test_a_rollback_that_reseeds_changes_what_was_planned(tmp_path):
     """The groups of the checkpoint are those of a run that had the new seed from the start."""
     settings = {"steps": 4, "lr": 0.0}
-    whole = asynchronous(tmp_path / "old", 2, args={**settings, "save_every": 2})
-    whole.train()
+    undisturbed = asynchronous(tmp_path / "old", 2, args={**settings, "save_every": 2})
+    undisturbed.train()
     resumed = asynchronous(tmp_path / "resumed", 2, args=settings)
     resumed.adapt(1, 1.0, reseed=True)
     resumed.train(resume_from_checkpoint=str(tmp_path / "old" / "checkpoint-2"))
-    new = asynchronous(tmp_path / "new", 2, args={**settings, "seed": resumed.args.seed})
-    new.train()
-    repeated = played(episodes_of(resumed))
-    assert repeated and repeated <= played(episodes_of(new))
-    assert not repeated & played(episodes_of(whole))
+    reference = asynchronous(tmp_path / "new", 2, args={**settings, "seed": resumed.args.seed})
+    reference.train()
+    episodes = played(episodes_of(resumed))
+    assert episodes and episodes <= played(episodes_of(reference))
+    assert not episodes & played(episodes_of(undisturbed))
 
 
 @pytest.mark.slow
