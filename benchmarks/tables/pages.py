@@ -89,6 +89,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "overlap": speed.overlap_table,
     "batching": speed.batching_table,
     "long_tails": speed.long_tails_table,
+    "long process": speed.long_process_table,
     "search engines": speed.engines_table,
     "blind": tasks.blind_summary,
     "long task": tasks.long_task_table,

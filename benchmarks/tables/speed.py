@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.tables.formats import Table, about, difference, result, share, two
+from benchmarks.tables.formats import Table, about, difference, result, share, spoken, two
 
 ENGINES = ("bm25", "tantivy", "bm25s", "fts5")
 """Engines in ``search_engines.json``, in column order."""
@@ -286,3 +286,12 @@ def _search(engine: dict[str, float] | None, kind: str) -> str:
 def _milliseconds(value: float) -> str:
     """Write milliseconds with two digits or more."""
     return two(value) if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def long_process_table() -> Table:
+    """Return how memory and speed of a process change while it plays episodes of a family."""
+    table = [["family", "MB after a fifth", "MB at the end", "time at the end beside the start"]]
+    for name, row in result("long_process.json")["families"].items():
+        memory = (f"{row[f'megabytes_{when}']:.0f}" for when in ("early", "late"))
+        table.append([spoken(name), *memory, f"{row['end_beside_start']:.2f}"])
+    return table
