@@ -41,7 +41,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "throughput.json", "worlds_throughput.json", "core_overhead.json", "peers.json",
         "search_engines.json", "sandbox.json", "image_boxes.json", "swe_throughput.json",
         "chat_evaluation.json", "killed_evaluation.json", "entry_verification.json",
-        "long_process.json",
+        "long_process.json", "long_process_boxes.json",
     ),
     "training_speed": (
         "trainer_profile.json", "trainer_overhead.json", "rollout_overlap.json",

@@ -290,8 +290,11 @@ def _milliseconds(value: float) -> str:
 
 def long_process_table() -> Table:
     """Return how memory and speed of a process change while it plays episodes of a family."""
-    table = [["family", "MB after a fifth", "MB at the end", "time at the end beside the start"]]
-    for name, row in result("long_process.json")["families"].items():
+    columns = ["episodes", "MB after a fifth", "MB at the end", "time at the end beside the start"]
+    files = (result("long_process.json"), result("long_process_boxes.json"))
+    table = [["family", *columns]]
+    for name, row in [item for file in files for item in file["families"].items()]:
         memory = (f"{row[f'megabytes_{when}']:.0f}" for when in ("early", "late"))
-        table.append([spoken(name), *memory, f"{row['end_beside_start']:.2f}"])
+        ratio = f"{row['end_beside_start']:.2f}"
+        table.append([spoken(name), f"{row['episodes']:,}", *memory, ratio])
     return table
