@@ -324,6 +324,7 @@ def test_adding_up_loses_nothing(argv):
     assert sorted([*bare, *typed.get("--env-kwargs", ())]) == sorted(pairs)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="TRL needs Python 3.11")
 def test_both_commands_find_an_environment_of_ones_own(tmp_path, capsys, monkeypatch):
     (tmp_path / "own_shop.py").write_text(
         "import gymnasium\n"

@@ -79,6 +79,7 @@ def test_every_flag_on_a_page_is_a_flag(page: str, capsys: pytest.CaptureFixture
         "help-all",
         "max-loras",
         "enable-deterministic-inference",
+        "logprobs-mode",
     }
     foreign |= {"no-scale", "no-held-out", "no-token", "env.taskset.env"}
     assert page_flags - flags <= foreign
