@@ -35,7 +35,7 @@ SAMPLES = 4
 VARYING = 0.05
 """Share of the tasks whose returns must vary, by the lower end of its 95 % interval."""
 TRAINING = ("--quiet", "--eval.baselines", "none")
-"""Flags of the training: the family's sizes, but no rivals and fewer held-out tasks."""
+"""Flags of the training: the family's sizes, but no rivals."""
 TESTED = 100
 """Most held-out tasks of the training."""
 LEAST_TRAINING = 120.0
