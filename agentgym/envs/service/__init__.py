@@ -20,8 +20,8 @@ Files:
   hash), ``tools``, ``retail``, ``airline`` (its tools), ``problem`` (a task and the judge),
   ``session`` (one episode, with the customer), ``gold`` (the expert); ``tau2`` (reads
   tau2-bench's), ``tau2_tools`` (its tools, where they differ), ``contents`` (of files)
-- ``experts/``: ``clerk`` (asks, looks up, checks the policy; ``hasty`` and ``oracle`` differ from
-  it in what they leave out)
+- ``experts/``: ``clerk`` (asks, looks up, checks the policy; the others differ from it in what
+  they leave out or write down)
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from agentgym.envs.service.engine.session import (
     ServiceSession,
     ServiceTurn,
 )
-from agentgym.envs.service.experts import EXPERTS
+from agentgym.envs.service.experts import EXPERTS, SPEAKING
 from agentgym.envs.service.experts.clerk import Command
 from agentgym.envs.service.generator.config import GeneratorConfig
 from agentgym.envs.service.offers import offers
@@ -37,6 +37,7 @@ from agentgym.envs.service.published import gold
 from agentgym.envs.service.published.session import PublishedSession
 from agentgym.envs.service.tasks import domain_names, open_published, open_tasks
 from agentgym.envs.service.voice import SCRIPTED, open_voice
+from agentgym.errors import ConfigurationError
 
 REWARDS = ("sparse",)
 """Rewards: 1 for a solved task, else 0."""
@@ -135,7 +136,9 @@ class ServiceEnv(TextEnv[Session]):
             plays the customer.
         user_url: URL of that endpoint up to ``/v1``; empty: ``OPENAI_BASE_URL`` or OpenAI.
         expert: The demonstrator: ``clerk`` asks, looks up and checks the policy, ``hasty`` mostly
-            does not check, ``oracle`` knows the task.
+            does not check, ``oracle`` knows the task; ``thinking`` also writes how it checks
+            (native grammar), ``hurried`` acts as ``thinking`` in 40% of tasks and else does not
+            check.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
@@ -159,6 +162,11 @@ class ServiceEnv(TextEnv[Session]):
     ) -> None:
         choice(reward, "reward", REWARDS)
         name = expert_for(expert, data is not None, EXPERTS)
+        if name in SPEAKING and kwargs.get("grammar") not in (None, "native"):
+            raise ConfigurationError(
+                f"expected expert={name!r} only with the native grammar, which allows words before "
+                f"an action, got grammar={kwargs['grammar']!r:.80}"
+            )
         self._expert: Player
         self._oracle: Player
         self._tasks: NumberedTasks[Any]
@@ -250,8 +258,9 @@ class ServiceEnv(TextEnv[Session]):
         calls: Iterator[Command] = (gold.offers if self._published else offers)(session)
         return list(dict.fromkeys(self._write(*call) for call in calls))
 
-    def _write(self, name: str, values: tuple[str, ...]) -> str:
-        """Write a call in the native grammar."""
+    def _write(self, name: str, values: tuple[str, ...], thought: str = "") -> str:
+        """Write a call in the native grammar, after a thought."""
         spec = next(spec for spec in self.action_specs if spec.name == name)
         names = [param.name for param in spec.params]
-        return render(ActionCall(name, dict(zip(names, values, strict=True))), self.action_specs)
+        call = render(ActionCall(name, dict(zip(names, values, strict=True))), self.action_specs)
+        return f"{thought} {call}".lstrip()

@@ -37,5 +37,6 @@ def finish(session: ServiceSession, expert: str = "clerk") -> ServiceSession:
     """Let an expert play to the end."""
     clerk = EXPERTS[expert]()
     while not session.ended:
-        session.act(*clerk.next(session))
+        command = clerk.next(session)
+        session.act(command.name, command.values)
     return session

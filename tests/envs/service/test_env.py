@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentgym.envs.service.env import ServiceEnv
+from agentgym.envs.service.experts import SPEAKING
 from agentgym.errors import ConfigurationError
 
 
@@ -36,6 +37,13 @@ def test_blanks_and_case_of_a_tiny_policy_do_not_matter() -> None:
             spaced = action.lower().replace("[", "[ ").replace(",", " ,").replace("]", " ]")
             info = env.step(spaced)[4]
         assert info["success"]
+
+
+@pytest.mark.parametrize("expert", SPEAKING)
+def test_thinking_needs_the_native_grammar(expert: str) -> None:
+    assert ServiceEnv(expert=expert, grammar="native")
+    with pytest.raises(ConfigurationError, match="native grammar"):
+        ServiceEnv(expert=expert, grammar="xml")
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,14 @@ class Change:
             yield record, field, cell
 
 
+def in_words(limit: Limit) -> str:
+    """Write a limit: a number, or words of which one holds."""
+    if not isinstance(limit, tuple):
+        return str(limit)
+    *earlier, last = limit or ("",)
+    return f"{', '.join(earlier)} or {last}" if earlier else last
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule of the policy: which changes are allowed."""
@@ -89,11 +97,7 @@ class Rule:
 
     def write(self, limit: Limit) -> str:
         """Return the rule in words."""
-        if isinstance(limit, tuple):
-            *earlier, last = limit or ("",)
-            limit_words = f"{', '.join(earlier)} or {last}" if earlier else last
-            return self.text.format(limit=limit_words)
-        return self.text.format(limit=limit)
+        return self.text.format(limit=in_words(limit))
 
 
 class Case(NamedTuple):
@@ -130,6 +134,15 @@ class Case(NamedTuple):
         if isinstance(limit, tuple):
             return value in limit
         return int(value) <= limit if rule.test == "most" else int(value) >= limit
+
+    def compare(self, rule: Rule, limit: Limit) -> str:
+        """Write how a rule is checked: ``days 8, at most 10, yes``."""
+        if rule.test == "same":
+            bound = f"{rule.other.rpartition('.')[2]} {self.look_up(rule.other)}"
+        else:
+            bound = f"{'' if rule.test == 'among' else f'at {rule.test} '}{in_words(limit)}"
+        answer = "yes" if self.obeys(rule, limit) else "no"
+        return f"{rule.path.rpartition('.')[2]} {self.look_up(rule.path)}, {bound}, {answer}"
 
 
 @dataclass(frozen=True)

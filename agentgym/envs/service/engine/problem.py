@@ -127,6 +127,15 @@ class Problem:
             if rule.change == change.name and not case.obeys(rule, limit)
         ]
 
+    def check(self, change: Change, record: Row, value: str) -> str:
+        """Write how the rules are checked for a change, such as ``1: days 8, at most 10, yes.``."""
+        case = self.case(change, record, value)
+        return " ".join(
+            f"{number}: {case.compare(rule, limit)}."
+            for number, (rule, limit) in enumerate(self.rules, 1)
+            if rule.change == change.name
+        )
+
     def expected(self) -> dict[tuple[str, str], Cell]:
         """Return the fields that differ in the end, by record and field."""
         writes = (

@@ -1,4 +1,4 @@
-"""Experts: one asks and checks the policy, one mostly does not check, one knows all."""
+"""Experts: they check the policy always, seldom or never, and some write down how."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from agentgym.envs.service.experts.clerk import Clerk
 
 EXPERTS: Mapping[str, Callable[[], Clerk]] = {
     "clerk": Clerk,
+    "thinking": partial(Clerk, thinks=True),
     "hasty": partial(Clerk, checks=15),
+    "hurried": partial(Clerk, checks=40, thinks=True),
     "oracle": partial(Clerk, knows=True),
 }
 """Name of an expert -> its factory."""
-FALLIBLE: Mapping[str, str] = {"hasty": "clerk"}
+SPEAKING = ("thinking", "hurried")
+"""Experts that write down how they check the policy."""
+FALLIBLE: Mapping[str, str] = {"hasty": "clerk", "hurried": "thinking"}
 """Fallible experts -> their counterparts that are always right."""

@@ -3,7 +3,9 @@
 It uses what the customer has told and the tools have shown, so that it can be imitated. ``hasty``
 is the same expert without the look at the record and the policy in most tasks, chosen by a draw
 that nothing in the episode shows. If the rules allow the request, it is right by luck; so its
-successes do not show that checking matters. ``oracle`` knows the task and neither asks nor looks.
+successes do not show that checking matters. ``thinking`` writes its check of the rules before the
+action that depends on it, and ``hurried`` does so where it checks. ``oracle`` knows the task and
+neither asks nor looks.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from agentgym.envs.service.engine.customer import (
     current_value,
     is_asked,
 )
-from agentgym.envs.service.engine.domain import Change
 from agentgym.envs.service.engine.problem import Problem, Request
 from agentgym.envs.service.engine.session import (
     FIND,
@@ -49,6 +50,8 @@ class Command(NamedTuple):
     """Name of the tool."""
     values: tuple[str, ...] = ()
     """Its arguments, in order."""
+    thought: str = ""
+    """What is written before it, and neither executed nor said."""
 
 
 class Clerk:
@@ -56,11 +59,12 @@ class Clerk:
 
     Args:
         checks: Percentage of tasks in which it looks at the record and checks the policy.
+        thinks: Whether it writes down how it checks the policy.
         knows: Whether it knows the task, so that it neither asks nor looks.
     """
 
-    def __init__(self, *, checks: int = 100, knows: bool = False) -> None:
-        self._checks, self._knows = checks, knows
+    def __init__(self, *, checks: int = 100, thinks: bool = False, knows: bool = False) -> None:
+        self._checks, self._thinks, self._knows = checks, thinks, knows
 
     def plan_length(self, session: ServiceSession) -> int | None:
         """Return the number of turns up to the end of the episode; None if there is no end."""
@@ -68,7 +72,8 @@ class Clerk:
         for turns in range(MOST_TURNS):
             if session.ended:
                 return turns
-            session.act(*self.next(session))
+            command = self.next(session)
+            session.act(command.name, command.values)
         return None
 
     def next(self, session: ServiceSession) -> Command:
@@ -115,12 +120,17 @@ class Clerk:
         value = request.value if self._knows else current_value(request, talk)[0]
         if change.source == "catalog" and not self._knows and value not in session.seen:
             return Command(SEARCH, (str(problem.catalog[value]["name"]),))
+        thought = ""
+        if self._thinks and self._careful(problem) and talk.request not in talk.agreed:
+            thought = problem.check(change, problem.records[request.record], value)
         if request.verdict != "done" and self._careful(problem):
-            return _decline(request)
+            return _decline(request)._replace(thought=thought)
         if problem.confirm and talk.request not in talk.agreed:
             words = {"change": change.name, "record": request.record, "value": value}
-            return say(CONFIRMATION.format(**words))
-        return _change(session, change, request.record, value)
+            return say(CONFIRMATION.format(**words))._replace(thought=thought)
+        if session.is_changed(request.record, change, value):
+            return None
+        return Command(change.name, (request.record, value), thought)
 
     def _conclude(self, request: Request, facts: tuple[str, ...]) -> Command:
         """Say that the request is done, and the answer."""
@@ -139,10 +149,3 @@ def _decline(request: Request) -> Command:
     if request.verdict == "transferred":
         return Command(TRANSFER, (str(request.rule),))
     return say(REFUSAL.format(rule=request.rule))
-
-
-def _change(session: ServiceSession, change: Change, record: str, value: str) -> Command | None:
-    """Make a change; None once it is made."""
-    if session.is_changed(record, change, value):
-        return None
-    return Command(change.name, (record, value))
