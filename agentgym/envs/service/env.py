@@ -137,7 +137,7 @@ class ServiceEnv(TextEnv[Session]):
         user_url: URL of that endpoint up to ``/v1``; empty: ``OPENAI_BASE_URL`` or OpenAI.
         expert: The demonstrator: ``clerk`` asks, looks up and checks the policy, ``hasty`` mostly
             does not check, ``oracle`` knows the task; ``thinking`` also writes how it checks
-            (native grammar), ``hurried`` acts as ``thinking`` in 40% of tasks and else does not
+            (native grammar), ``hurried`` acts as ``thinking`` in 60% of tasks and else does not
             check.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 

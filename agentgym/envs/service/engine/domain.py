@@ -68,14 +68,6 @@ class Change:
             yield record, field, cell
 
 
-def in_words(limit: Limit) -> str:
-    """Write a limit: a number, or words of which one holds."""
-    if not isinstance(limit, tuple):
-        return str(limit)
-    *earlier, last = limit or ("",)
-    return f"{', '.join(earlier)} or {last}" if earlier else last
-
-
 @dataclass(frozen=True)
 class Rule:
     """A rule of the policy: which changes are allowed."""
@@ -97,7 +89,11 @@ class Rule:
 
     def write(self, limit: Limit) -> str:
         """Return the rule in words."""
-        return self.text.format(limit=in_words(limit))
+        if isinstance(limit, tuple):
+            *earlier, last = limit or ("",)
+            limit_words = f"{', '.join(earlier)} or {last}" if earlier else last
+            return self.text.format(limit=limit_words)
+        return self.text.format(limit=limit)
 
 
 class Case(NamedTuple):
@@ -136,13 +132,11 @@ class Case(NamedTuple):
         return int(value) <= limit if rule.test == "most" else int(value) >= limit
 
     def compare(self, rule: Rule, limit: Limit) -> str:
-        """Write how a rule is checked: ``days 8, at most 10, yes``."""
-        if rule.test == "same":
-            bound = f"{rule.other.rpartition('.')[2]} {self.look_up(rule.other)}"
-        else:
-            bound = f"{'' if rule.test == 'among' else f'at {rule.test} '}{in_words(limit)}"
+        """Write how a rule is checked: the rule, what it compares, and whether it allows it."""
+        paths = (rule.path, rule.other) if rule.other else (rule.path,)
+        compared = (f"{path.rpartition('.')[2]} {self.look_up(path)}" for path in paths)
         answer = "yes" if self.obeys(rule, limit) else "no"
-        return f"{rule.path.rpartition('.')[2]} {self.look_up(rule.path)}, {bound}, {answer}"
+        return f"{rule.write(limit).rstrip('.')}: {', '.join(compared)}, {answer}."
 
 
 @dataclass(frozen=True)

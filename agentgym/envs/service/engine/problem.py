@@ -128,13 +128,17 @@ class Problem:
         ]
 
     def check(self, change: Change, record: Row, value: str) -> str:
-        """Write how the rules are checked for a change, such as ``1: days 8, at most 10, yes.``."""
-        case = self.case(change, record, value)
-        return " ".join(
-            f"{number}: {case.compare(rule, limit)}."
-            for number, (rule, limit) in enumerate(self.rules, 1)
-            if rule.change == change.name
-        )
+        """Write how the rules for a change are checked, up to the one that forbids it.
+
+        The number of a rule is left out: it is easier to find after the rule than before.
+        """
+        case, checks = self.case(change, record, value), []
+        for rule, limit in self.rules:
+            if rule.change == change.name:
+                checks.append(case.compare(rule, limit))
+                if not case.obeys(rule, limit):
+                    break
+        return " ".join(checks)
 
     def expected(self) -> dict[tuple[str, str], Cell]:
         """Return the fields that differ in the end, by record and field."""

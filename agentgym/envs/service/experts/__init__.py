@@ -11,7 +11,7 @@ EXPERTS: Mapping[str, Callable[[], Clerk]] = {
     "clerk": Clerk,
     "thinking": partial(Clerk, thinks=True),
     "hasty": partial(Clerk, checks=15),
-    "hurried": partial(Clerk, checks=40, thinks=True),
+    "hurried": partial(Clerk, checks=60, thinks=True),
     "oracle": partial(Clerk, knows=True),
 }
 """Name of an expert -> its factory."""
