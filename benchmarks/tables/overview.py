@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from benchmarks.tables.formats import Table, about, difference, interval, result, share, spoken
 from benchmarks.tables.origins import command_of
 from benchmarks.tables.paths import evaluate
-from benchmarks.tables.pretrained import FILE as PRETRAINED_FILE
-from benchmarks.tables.pretrained import pretrained_gains
+from benchmarks.tables.pretrained import pretrained_gains, trained_families
 from benchmarks.tables.reports import report_of
 from benchmarks.tables.training import TRAININGS, spread_gains
 from trainers.output.roles import DEMONSTRATOR
@@ -52,11 +51,11 @@ def _row(claim: Claim) -> list[str]:
 
 def _pretrained() -> Iterator[Claim]:
     """Yield how RL of a pretrained model ends beside its strongest baseline."""
-    for family, runs in result(PRETRAINED_FILE)["families"].items():
+    for file, family, runs in trained_families():
         yield _training(
             f"{spoken(family)}, SmolLM2-135M",
             dict(pretrained_gains(runs)),
-            PRETRAINED_FILE,
+            file,
             f"python -m benchmarks.studies pretrained_gain --only {family} --seeds 3",
         )
 

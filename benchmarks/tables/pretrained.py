@@ -17,7 +17,8 @@ from benchmarks.tables.formats import (
 from trainers.output.roles import BASE_MODEL, BASELINES, DEMONSTRATOR, TRAINED, WARM_START
 from trainers.output.seed_summary import spread
 
-FILE = "pretrained_gain.json"
+FILES = ("pretrained_gain.json", "service_pretrained_gain.json")
+"""Files with the trainings of the families, which were measured at different commits."""
 DISTILLATION_FILE = "pretrained_distillation.json"
 METHODS_FILE = "pretrained_methods.json"
 COST_FILES = ("real_model.json", "real_model_long.json", "real_model_turns.json")
@@ -27,7 +28,7 @@ POLICIES = (BASE_MODEL, DEMONSTRATOR, WARM_START, *BASELINES, TRAINED)
 
 def pretrained_table() -> Table:
     """Return the success of each policy on held-out tasks, one row a family."""
-    families: Mapping[str, Sequence[Mapping[str, Any]]] = result(FILE)["families"]
+    families = {family: runs for _, family, runs in trained_families()}
     measured = {arm for runs in families.values() for arm in runs[0]["success"]}
     arms = [arm for arm in POLICIES if arm in measured]
     table = [["family, seeds", *arms, "greedy", "CPU minutes"]]
@@ -41,7 +42,7 @@ def pretrained_table() -> Table:
 
 def pretrained_gains_table() -> Table:
     """Return the trained policy's lead over each other one, paired by task, over seeds."""
-    families: Mapping[str, Sequence[Mapping[str, Any]]] = result(FILE)["families"]
+    families = {family: runs for _, family, runs in trained_families()}
     gains = {family: dict(pretrained_gains(runs)) for family, runs in families.items()}
     arms = [arm for arm in POLICIES if any(arm in family_gains for family_gains in gains.values())]
     table = [["family, seeds", *(f"minus {arm}" for arm in arms)]]
@@ -54,6 +55,13 @@ def pretrained_gains_table() -> Table:
         ]
         table.append([f"{spoken(family)}, {len(families[family])}", *cells])
     return table
+
+
+def trained_families() -> Iterator[tuple[str, str, Sequence[Mapping[str, Any]]]]:
+    """Yield the file, the name and the runs of each family, one run per seed."""
+    for file in FILES:
+        for family, runs in result(file)["families"].items():
+            yield file, family, runs
 
 
 def pretrained_gains(
