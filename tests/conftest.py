@@ -128,6 +128,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         pytest.exit(f"expected a sandbox, got none. {NO_BOX}", returncode=3)
 
 
+def lacks_sandbox(error: BaseException | None) -> bool:
+    """Return whether an error, or what it was raised from, is that no sandbox can be made."""
+    while error is not None and not isinstance(error, SandboxUnavailable):
+        error = error.__cause__
+    return error is not None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -135,7 +142,7 @@ def pytest_runtest_makereport(
     """Skip a test that asked for a sandbox, or an optional package, that is not to be had."""
     report = yield
     reason = ""
-    if NO_BOX and call.excinfo is not None and call.excinfo.errisinstance(SandboxUnavailable):
+    if NO_BOX and call.excinfo is not None and lacks_sandbox(call.excinfo.value):
         reason = NO_BOX
     elif (
         not item.config.option.full  # where every package is expected

@@ -18,6 +18,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Report, load_protocol, read_report
 from agentgym.policies import ChatConfig, ChatPolicy
 from agentgym.policies.play import play
+from tests.envs.swe.boxed import needs_box
 from tests.policies.endpoint import ChatServer, completion, texts
 
 pytest.importorskip("openai")
@@ -219,7 +220,13 @@ CONVERSATIONS = {
 }
 
 
-@pytest.mark.parametrize("protocol", CONVERSATIONS)
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        pytest.param(protocol, marks=needs_box if name == "swe" else ())
+        for protocol, (name, *_) in CONVERSATIONS.items()
+    ],
+)
 def test_conversations(serve: Any, run: Run, protocol: str) -> None:
     name, form, sampling = CONVERSATIONS[protocol]
     server = serve(script(name, form))
@@ -250,7 +257,7 @@ def test_conversations(serve: Any, run: Run, protocol: str) -> None:
     ("protocol", "text"),
     [
         ("search-r1", "<think>easy</think> <answer>nobody</answer>"),
-        ("mini-swe-agent", "THOUGHT: done\n\n```submit\n```"),
+        pytest.param("mini-swe-agent", "THOUGHT: done\n\n```submit\n```", marks=needs_box),
     ],
 )
 def test_an_answer_and_a_submission_end_an_episode(serve: Any, protocol: str, text: str) -> None:
