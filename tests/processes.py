@@ -11,12 +11,9 @@ import fcntl
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import psutil
-
-HIGH = 1000
-"""Descriptors from this number on are in nobody's way."""
 
 
 def alive(pid: int) -> bool:
@@ -27,16 +24,18 @@ def alive(pid: int) -> bool:
         return False
 
 
-def renumber(descriptors: Sequence[int], numbers: Iterable[int]) -> None:
+def renumber(descriptors: Sequence[int], numbers: Sequence[int]) -> None:
     """Give open descriptors other numbers; those that they have now are closed.
 
     One may already have the number of another, as where a standard stream is closed.
 
     Args:
         descriptors: Their numbers now.
-        numbers: Those that they get, in the same order; below `HIGH`.
+        numbers: Those that they get, in the same order.
     """
-    moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, HIGH) for descriptor in descriptors]
+    # Above all of them: a number that is to be given must not be taken in between.
+    above = max([*descriptors, *numbers], default=0) + 1
+    moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, above) for descriptor in descriptors]
     for descriptor in descriptors:
         os.close(descriptor)
     for descriptor, number in zip(moved, numbers, strict=True):

@@ -190,12 +190,15 @@ def test_what_is_not_in_the_image_is_a_result(opened: Open) -> None:
 
 def to_the_host(scratch: Path) -> Fill:
     """Return a layer whose folders are links to one of the host."""
+    names = ("etc", "dev", "proc", "sys", "work")
+    if scratch.parts[1] in names:
+        pytest.skip(f"temporary files lie below /{scratch.parts[1]}, which would link to itself")
 
     def fill(archive: tarfile.TarFile) -> None:
-        for name in ("etc", "dev", "proc", "sys"):
+        for name in names[:-1]:
             entry(archive, f".wh.{name}")
+        for name in names:
             entry(archive, name, kind=LINK, link=str(scratch))
-        entry(archive, "work", kind=LINK, link=str(scratch))
 
     return fill
 
@@ -220,7 +223,10 @@ def poisoned(archive: tarfile.TarFile) -> None:
         entry(archive, f"{name}/libnss_evil.so.2", b"\x7fELF not a library")
 
 
-@pytest.mark.parametrize("kind", ["links", "files", "poisoned"])
+FILLS = {"files": as_files, "poisoned": poisoned}
+
+
+@pytest.mark.parametrize("kind", ["links", *FILLS])
 def test_an_image_cannot_attack_what_builds_its_box(
     opened: Open, tmp_path: Path, kind: str
 ) -> None:
@@ -229,7 +235,7 @@ def test_an_image_cannot_attack_what_builds_its_box(
     victim.chmod(0o777)
     (victim / "hosts").write_text("of the host")
     (victim / "null").write_text("of the host")
-    fill = {"links": to_the_host(victim), "files": as_files, "poisoned": poisoned}[kind]
+    fill = to_the_host(victim) if kind == "links" else FILLS[kind]
     box = opened(fill)
     assert box.exec("echo hello; cat /etc/hostname").text == "hello\nsandbox\n"
     box.write("sub/f.txt", b"1")
