@@ -26,8 +26,8 @@ POLICIES = {"random": "random", "demonstrator": "demonstrator"}
 demonstrator."""
 CHEAP = {
     "alfworld": "random", "babyai": "random", "database": "demonstrator",
-    "mathpython": "demonstrator", "search": "demonstrator", "textcraft": "random",
-    "textworld": "random", "webshop": "random",
+    "mathpython": "demonstrator", "search": "demonstrator", "service": "random",
+    "textcraft": "random", "textworld": "random", "webshop": "random",
 }  # fmt: skip
 """The role with the fewest processor seconds, for each family with a stored training except Shell,
 where every task needs a sandbox."""
