@@ -8,7 +8,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
     "training": (
         "webshop_training_gain.json", "alfworld_training_gain.json", "textworld_training_gain.json",
         "search_training_gain.json", "worlds_training_gain.json", "mathpython_training_gain.json",
-        "textcraft_training_gain.json",
+        "textcraft_training_gain.json", "service_training_gain.json",
         "baselines.json", "demonstrators.json", "lucky_demonstrators.json", "training_gain.json",
         "webshop_hurried_training_gain.json", "webshop_training_gain_5_7_9.json",
         "search_4000_training_gain.json", "search_chains_training_gain.json",

@@ -61,6 +61,7 @@ TRAININGS = {
     "mathpython": Training("mathpython_training_gain.json", "mathpython"),
     "mathpython formulas": Training("worlds_training_gain.json", "mathpython", defaults=False),
     "textcraft": Training("textcraft_training_gain.json", "textcraft"),
+    "service": Training("service_training_gain.json", "service"),
 }
 
 SINGLE_RUNS = (
@@ -87,6 +88,7 @@ TRIED = {
     "shell": ("Shell, two folders", "guessing"),
     "babyai": ("BabyAI, one or two rooms", "bot"),
     "textcraft": ("TextCraft, one craft", "guessing"),
+    "service": ("Service, one request about an order", "hasty"),
 }
 """Training -> its tasks and its demonstrator."""
 
