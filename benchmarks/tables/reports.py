@@ -20,6 +20,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
     "pretrained": (
         "pretrained_gain.json", "pretrained_methods.json", "pretrained_distillation.json",
         "pretrained_pilots.json", "service_pretrained.json", "service_pretrained_gain.json",
+        "service_hurried.json",
         "real_model.json", "real_model_long.json", "real_model_turns.json",
         "real_model_threads.json",
         "token_exactness.json",
