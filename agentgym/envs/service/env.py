@@ -259,7 +259,7 @@ class ServiceEnv(TextEnv[Session]):
         return list(dict.fromkeys(self._write(*call) for call in calls))
 
     def _write(self, name: str, values: tuple[str, ...], thought: str = "") -> str:
-        """Write a call in the native grammar, after a thought."""
+        """Write a call in the native grammar; a thought comes before it."""
         spec = next(spec for spec in self.action_specs if spec.name == name)
         names = [param.name for param in spec.params]
         call = render(ActionCall(name, dict(zip(names, values, strict=True))), self.action_specs)

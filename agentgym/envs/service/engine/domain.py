@@ -131,8 +131,8 @@ class Case(NamedTuple):
             return value in limit
         return int(value) <= limit if rule.test == "most" else int(value) >= limit
 
-    def compare(self, rule: Rule, limit: Limit) -> str:
-        """Write how a rule is checked: the rule, what it compares, and whether it allows it."""
+    def write_comparison(self, rule: Rule, limit: Limit) -> str:
+        """Write a rule, what it compares, and whether it allows the change (yes or no)."""
         paths = (rule.path, rule.other) if rule.other else (rule.path,)
         compared = (f"{path.rpartition('.')[2]} {self.look_up(path)}" for path in paths)
         answer = "yes" if self.obeys(rule, limit) else "no"

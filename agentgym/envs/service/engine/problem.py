@@ -127,7 +127,7 @@ class Problem:
             if rule.change == change.name and not case.obeys(rule, limit)
         ]
 
-    def check(self, change: Change, record: Row, value: str) -> str:
+    def write_check(self, change: Change, record: Row, value: str) -> str:
         """Write how the rules for a change are checked, up to the one that forbids it.
 
         The number of a rule is left out: it is easier to find after the rule than before.
@@ -135,7 +135,7 @@ class Problem:
         case, checks = self.case(change, record, value), []
         for rule, limit in self.rules:
             if rule.change == change.name:
-                checks.append(case.compare(rule, limit))
+                checks.append(case.write_comparison(rule, limit))
                 if not case.obeys(rule, limit):
                     break
         return " ".join(checks)

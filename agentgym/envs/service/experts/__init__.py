@@ -1,4 +1,4 @@
-"""Experts: they check the policy always, seldom or never, and some write down how."""
+"""Experts: they check the policy always, sometimes or never, and some write down how."""
 
 from __future__ import annotations
 

@@ -120,12 +120,13 @@ class Clerk:
         value = request.value if self._knows else current_value(request, talk)[0]
         if change.source == "catalog" and not self._knows and value not in session.seen:
             return Command(SEARCH, (str(problem.catalog[value]["name"]),))
+        careful, agreed = self._careful(problem), talk.request in talk.agreed
         thought = ""
-        if self._thinks and self._careful(problem) and talk.request not in talk.agreed:
-            thought = problem.check(change, problem.records[request.record], value)
-        if request.verdict != "done" and self._careful(problem):
+        if self._thinks and careful and not agreed:
+            thought = problem.write_check(change, problem.records[request.record], value)
+        if request.verdict != "done" and careful:
             return _decline(request)._replace(thought=thought)
-        if problem.confirm and talk.request not in talk.agreed:
+        if problem.confirm and not agreed:
             words = {"change": change.name, "record": request.record, "value": value}
             return say(CONFIRMATION.format(**words))._replace(thought=thought)
         if session.is_changed(request.record, change, value):
