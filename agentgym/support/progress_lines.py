@@ -105,11 +105,14 @@ class ProgressLines:
         self._write("  ".join(filter(None, parts)))
 
     def _time_left(self, current_time: float) -> str:
-        """Write the time left, by the time that a part took so far."""
+        """Write the time left by the time that a part took so far, or nothing if it has passed."""
         completed = self._completed - self._first
         if completed <= 0 or self._total == 1:
             return ""
         seconds_left = (
             (self._moved - self._start_time) / completed * (self._total - self._completed)
         )
-        return f"left {max(0.0, seconds_left - (current_time - self._moved)):.0f} s"
+        seconds_left -= current_time - self._moved
+        if seconds_left < 0 and self._completed < self._total:
+            return ""
+        return f"left {max(0.0, seconds_left):.0f} s"

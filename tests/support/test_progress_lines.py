@@ -54,6 +54,21 @@ def test_tokens_that_come_meanwhile_are_told_a_second(clock: list[float]) -> Non
     ]
 
 
+def test_nothing_is_said_of_the_time_left_once_a_part_takes_longer_than_expected(
+    clock: list[float],
+) -> None:
+    output: list[str] = []
+    lines = ProgressLines(output.append)
+    lines.begin("runs", 2)
+    clock.append(1020.0)
+    lines.update(1)
+    clock.append(1080.0)
+    lines.say_if_silent()
+    clock.append(1090.0)
+    lines.update(2)
+    assert output == ["[runs] 1/2  left 20 s", "[runs] 1/2  after 60 s", "[runs] 2/2  left 0 s"]
+
+
 def test_lines_are_as_far_apart_as_told_but_for_the_last(clock: list[float]) -> None:
     output: list[str] = []
     lines = ProgressLines(output.append, soonest=30.0)
