@@ -18,7 +18,7 @@ trained_fraction below a limit, unsolved          the preset's filters leave not
 repeat           above a limit and twice usual    loops: the same action in the same state
 invalid          above a limit and twice usual    actions that the environment does not understand
 reward_spread    below a share, unsolved          RAGEN's echo trap, in its first sign
-grad_norm        above a multiple of the usual    RAGEN's echo trap, at its end
+grad_norm        above a multiple, unsolved       RAGEN's echo trap, at its end
 ================ ================================ =================================================
 
 RAGEN (arXiv 2504.20073) saw, in this order: the spread of rewards within groups fall, their mean
@@ -46,7 +46,7 @@ NON_FINITE = "non_finite"
 FINITE = "finite"
 """Figure of a step that is 0 if any of them was not finite."""
 SOLVED = 0.9
-"""Success above which equal returns within a group are not a bad sign."""
+"""Success from which equal returns within a group are not a bad sign."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,10 @@ class HealthRule:
     times_usual: float | None = None
     """Multiple of the usual value that must be exceeded besides a fixed limit."""
     unsolved: bool = False
-    """Whether steps with nearly all episodes solved are skipped."""
+    """Whether steps with nearly all episodes solved are skipped.
+
+    There most groups have equal returns, so that gradients are nothing, or those of one episode.
+    """
     inverted: bool = False
     """Whether the signal is one minus the figure."""
     meaning: str = ""
@@ -145,7 +148,7 @@ SIGNALS = (
         meaning="returns within groups become equal, the first sign of a collapse",
     ),
     HealthRule(
-        "grad_norm", "grad_norm", limit=False,
+        "grad_norm", "grad_norm", limit=False, unsolved=True,
         meaning="gradients spike, the last sign of a collapse: a lower --rl.learning-rate helps",
     ),
 )  # fmt: skip

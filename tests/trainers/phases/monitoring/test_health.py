@@ -106,6 +106,15 @@ def test_groups_that_all_solve_their_task_are_no_alarm():
     assert raised(turning(**solved)) == []
 
 
+def test_the_gradients_of_the_last_unsolved_groups_are_no_alarm():
+    nothing = {**WELL, "success": 0.99, "grad_norm": 1e-6}
+    assert raised([nothing] * 20 + [{**nothing, "grad_norm": 0.2}] * 5) == []
+    unlearned = {**WELL, "success": 0.2, "grad_norm": 40 * WELL["grad_norm"]}
+    (alarm,) = raised([WELL] * 20 + [nothing] * 20 + [unlearned] * 5)
+    assert alarm.signal == "grad_norm"
+    assert alarm.usual == WELL["grad_norm"]
+
+
 def test_a_figure_that_a_run_lacks_is_passed_over():
     assert raised([{"success": 0.5, "entropy": 1.0}] * 30) == []
 
