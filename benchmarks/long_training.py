@@ -35,6 +35,7 @@ from benchmarks.provenance import to_json
 from trainers.config.config_file import CONFIG_FILE
 from trainers.output.jsonl import append_line, cut_unfinished_line, read_jsonl
 from trainers.output.phase import Phase
+from trainers.output.roles import TRAINED
 from trainers.output.run_folder import RunFolder
 
 KILLS = 10
@@ -187,6 +188,23 @@ def pool(validations: Sequence[Mapping[str, bool]]) -> dict[str, Any]:
     return {"validations": len(validations), "success": success, "ci95": ends}
 
 
+def describe_end(run: RunFolder) -> dict[str, Any]:
+    """Return how a training ended: its steps, and success on the test tasks; nothing before."""
+    if not run.summary_path.exists():
+        return {}
+    summary = json.loads(run.summary_path.read_text())
+    return {
+        "trained_at": summary["commit"],
+        "steps": summary["steps"],
+        "cpu_minutes": summary["cpu_s"] / 60,
+        "chosen_step": summary["chosen"]["step"],
+        "test": {role: figures["success"] for role, figures in summary["eval"].items()},
+        "test_ci95": summary["eval"][TRAINED]["success_ci95"],
+        "test_tasks": summary["eval"][TRAINED]["n"],
+        "test_greedy": summary["greedy"][TRAINED]["success"],
+    }
+
+
 def summarize(training: LongTraining, length: float) -> dict[str, Any]:
     """Return the figures of a training so far, by parts of ``length`` seconds."""
     run, successes = training.run, defaultdict[int, dict[str, bool]](dict)
@@ -198,6 +216,7 @@ def summarize(training: LongTraining, length: float) -> dict[str, Any]:
         for path in sorted(run.path.iterdir())
     }
     return {
+        **describe_end(run),
         "warm_start": pool([successes[0]] if 0 in successes else []),
         "parts": divide(training.samples(), run.metrics(), successes, length),
         "megabytes_by_file": {name: size / 2**20 for name, size in sizes.items() if size > 2**20},

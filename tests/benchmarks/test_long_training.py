@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.long_training import divide
+from benchmarks.long_training import describe_end, divide
+from trainers.output.run_folder import RunFolder
 
 
 def sample(seconds: float, start: int, step: int, cpu: float, **of: float) -> dict[str, Any]:
@@ -39,3 +42,19 @@ def test_parts_follow_the_clock_of_the_samples_over_a_kill() -> None:
 def test_a_warm_start_has_no_figures_of_steps() -> None:
     (row,) = divide([sample(20, 1, 0, 15.0)], [], {}, length=60)
     assert row["validations"] == 0 and "seconds_a_step" not in row and row["files"] == 20
+
+
+def test_the_end_of_a_training_has_its_test_tasks(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    assert describe_end(run) == {}
+    trained = {"success": 0.9, "success_ci95": [0.8, 1.0], "n": 60}
+    summary = {
+        "commit": "c0ffee", "steps": 8, "cpu_s": 90.0, "chosen": {"step": 5},
+        "eval": {"warm-start": {"success": 0.3}, "trained": trained},
+        "greedy": {"trained": {"success": 0.95}},
+    }  # fmt: skip
+    run.summary_path.write_text(json.dumps(summary))
+    figures = describe_end(run)
+    assert (figures["steps"], figures["chosen_step"], figures["cpu_minutes"]) == (8, 5, 1.5)
+    assert figures["test"] == {"warm-start": 0.3, "trained": 0.9}
+    assert (figures["test_tasks"], figures["test_greedy"]) == (60, 0.95)
