@@ -90,6 +90,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "batching": speed.batching_table,
     "long_tails": speed.long_tails_table,
     "long process": speed.long_process_table,
+    "long training": speed.long_training_table,
     "search engines": speed.engines_table,
     "blind": tasks.blind_summary,
     "long task": tasks.long_task_table,

@@ -12,6 +12,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "baselines.json", "demonstrators.json", "lucky_demonstrators.json", "training_gain.json",
         "webshop_hurried_training_gain.json", "webshop_training_gain_5_7_9.json",
         "search_4000_training_gain.json", "search_chains_training_gain.json",
+        "service_hasty_training_gain.json",
         "webshop_baselines.json", "webshop_warm_starts.json", "webshop_quick.json",
         "webshop_default_wall.json", "alfworld_trusting.json", "textworld_guessing.json",
         "textworld_twelve_steps.json", "service_pilots.json", "agent_training.json",
@@ -48,7 +49,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "trainer_profile.json", "trainer_overhead.json", "rollout_overlap.json",
         "continuous_batching.json", "async_training.json", "long_tails.json",
         "long_tails_again.json", "long_tails_equal_slots.json",
-        "large_model_cpu.json", "large_model_gpu.json",
+        "long_training.json", "large_model_cpu.json", "large_model_gpu.json",
     ),
     "parity": (
         "textworld_parity.json", "babyai_parity.json", "conformance.json",

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from benchmarks.tables.formats import Table, about, difference, result, share, spoken, two
+from benchmarks.tables.formats import (
+    Table,
+    about,
+    difference,
+    interval,
+    result,
+    share,
+    spoken,
+    two,
+)
 
 ENGINES = ("bm25", "tantivy", "bm25s", "fts5")
 """Engines in ``search_engines.json``, in column order."""
@@ -297,4 +306,18 @@ def long_process_table() -> Table:
         memory = (f"{row[f'megabytes_{when}']:.0f}" for when in ("early", "late"))
         ratio = f"{row['end_beside_start']:.2f}"
         table.append([spoken(name), f"{row['episodes']:,}", *memory, ratio])
+    return table
+
+
+def long_training_table() -> Table:
+    """Return the success, the memory and the cost of a training, hour by hour."""
+    held = ["MB", "descriptors", "folder, MB"]
+    table = [["hour", "steps", "validation success", "CPU ms a turn", *held]]
+    for hour, row in enumerate(result("long_training.json")["parts"], 1):
+        trained = "success" in row  # the warm start comes first
+        success = f"{share(row['success'])} {interval(row['ci95'])}" if trained else ""
+        cost = f"{row['cpu_milliseconds_a_turn']:.1f}" if trained else ""
+        sizes = (f"{row['megabytes']:.0f}", str(row["descriptors"]))
+        folder = f"{row['folder_megabytes']:.0f}"
+        table.append([str(hour), f"{row['step']:,}", success, cost, *sizes, folder])
     return table

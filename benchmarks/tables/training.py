@@ -62,6 +62,7 @@ TRAININGS = {
     "mathpython formulas": Training("worlds_training_gain.json", "mathpython", defaults=False),
     "textcraft": Training("textcraft_training_gain.json", "textcraft"),
     "service": Training("service_training_gain.json", "service"),
+    "service hasty": Training("service_hasty_training_gain.json", "service", defaults=False),
 }
 
 SINGLE_RUNS = (
@@ -88,7 +89,8 @@ TRIED = {
     "shell": ("Shell, two folders", "guessing"),
     "babyai": ("BabyAI, one or two rooms", "bot"),
     "textcraft": ("TextCraft, one craft", "guessing"),
-    "service": ("Service, one request about an order", "hasty"),
+    "service": ("Service, one request about an order", "hurried"),
+    "service hasty": ("Service, one request about an order", "hasty"),
 }
 """Training -> its tasks and its demonstrator."""
 
