@@ -40,12 +40,22 @@ class GoldPlayer:
 
     def plan_length(self, session: PublishedSession) -> int | None:
         """Return the number of turns up to the end of the episode."""
-        return max(0, len(self.plan(session.problem)) - len(session.turns))
+        return len(self.plan(session.problem)) - self._position(session)
 
     def next(self, session: PublishedSession) -> Command:
-        """Return the action of the plan at this turn; after the plan, the last one."""
+        """Return the first action of the plan that was not made yet; after the plan, the last."""
         plan = self.plan(session.problem)
-        return plan[min(len(session.turns), len(plan) - 1)]
+        return plan[min(self._position(session), len(plan) - 1)]
+
+    def _position(self, session: PublishedSession) -> int:
+        """Return how many actions of the plan were made in its order, whatever came between."""
+        plan, position = self.plan(session.problem), 0
+        for turn in session.turns:
+            position += position < len(plan) and turn == (
+                plan[position].name,
+                *plan[position].values,
+            )
+        return position
 
 
 def offers(session: PublishedSession) -> Iterator[Command]:
