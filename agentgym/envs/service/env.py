@@ -13,7 +13,7 @@ from agentgym.actions.renderer import render
 from agentgym.actions.specs import ActionCall
 from agentgym.core.env import TextEnv
 from agentgym.core.later import Later
-from agentgym.core.options import choice
+from agentgym.core.options import choice, integer
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import NumberedTasks, Task
 from agentgym.envs.problem_tasks import expert_for
@@ -161,6 +161,7 @@ class ServiceEnv(TextEnv[Session]):
         **kwargs: Any,
     ) -> None:
         choice(reward, "reward", REWARDS)
+        config, seed = GeneratorConfig.of(difficulty), integer(generator_seed, "generator_seed", 0)
         name = expert_for(expert, data is not None, EXPERTS)
         if name in SPEAKING and kwargs.get("grammar") not in (None, "native"):
             raise ConfigurationError(
@@ -174,7 +175,7 @@ class ServiceEnv(TextEnv[Session]):
         if data is None:
             specs = action_specs(domain_names(domain))
             self._expert, self._oracle = EXPERTS[name](), EXPERTS["oracle"]()
-            self._tasks = open_tasks(difficulty, domain, generator_seed, name)
+            self._tasks = open_tasks(config, domain, seed, name)
         else:
             specs, self._tasks = open_published(data, domain)
             self._expert = self._oracle = gold.GoldPlayer()

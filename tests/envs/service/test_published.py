@@ -119,6 +119,10 @@ def test_wrong_folders_and_arguments_are_one_sentence(tmp_path: Path, folder: Pa
         gymnasium.make("agentgym/Service-v0", data=5)
     with pytest.raises(ConfigurationError, match="domain"):
         gymnasium.make("agentgym/Service-v0", data=folder, domain="telecom")
+    with pytest.raises(ConfigurationError, match="difficulty"):
+        gymnasium.make("agentgym/Service-v0", data=folder, difficulty="extreme")
+    with pytest.raises(ConfigurationError, match="generator_seed"):
+        gymnasium.make("agentgym/Service-v0", data=folder, generator_seed=-1)
     with pytest.raises(ConfigurationError, match="expected expert='oracle' with your own data"):
         gymnasium.make("agentgym/Service-v0", data=folder, expert="clerk")
 
