@@ -18,6 +18,12 @@ from agentgym.envs.service.engine.message import MOST_CHARS, Message
         ("It is not possible; nothing was changed.", "refuses"),
         ("Can you not tell me your number?", "asks"),
         ("One moment, please.", ""),
+        ("It is cancelled. Anything else?", "asks"),
+        ("Tell me which order you want cancelled.", "claims"),
+        ("Rule 3 does not let orders be cancelled.", "claims"),
+        ("I am not able to do that; it is prohibited.", ""),
+        ("Rule 3 does not allow it.", ""),
+        ("It is cancelled, which cannot be undone.", "refuses"),
     ],
 )
 def test_a_message_is_a_question_a_refusal_a_claim_or_nothing(text: str, kind: str) -> None:

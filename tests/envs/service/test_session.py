@@ -103,6 +103,24 @@ def test_a_refusal_names_the_rule(text: str, expected: bool) -> None:
         assert session.ended and session.solved() is (expected and is_found)
 
 
+def test_false_statements_after_the_right_deed_are_not_judged() -> None:
+    """As the page says: what counts is the change, and that the rule was named."""
+    done_case = first("easy", allowed)
+    request, session = done_case.requests[0], ServiceSession(done_case)
+    call(session, "find", done_case.customer)
+    call(session, request.change, request.record, request.value)
+    say(session, "I cannot do that because of rule 1.")
+    assert session.solved()
+    refused_case = first("medium", lambda task: (
+        refused(task) and task.patience > 0 and len(task.requests) == 1
+    ))  # fmt: skip
+    session = ServiceSession(refused_case)
+    call(session, "find", refused_case.customer)
+    say(session, f"I cannot: rule {refused_case.requests[0].rule}.")
+    say(session, "Done.")
+    assert session.solved()
+
+
 def test_a_forbidden_change_fails() -> None:
     task = first("easy", refused)
     request, session = task.requests[0], ServiceSession(task)

@@ -66,7 +66,10 @@ class Message:
 
     @property
     def rule(self) -> int:
-        """The number of the rule that it cites; 0 if it cites none, or several."""
+        """The number of the rule that it cites; 0 if it cites none, or several.
+
+        Of a list such as "rules 1, 2" it is the first.
+        """
         cited = list(dict.fromkeys(_RULE.findall(self.lower)))
         return int(cited[0]) if len(cited) == 1 else 0
 
