@@ -127,7 +127,8 @@ def _fresh(run: ResolvedRun, first: Iterable[Demonstration]) -> LoadedPolicy:
     texts = (text for episode in first for text in episode.texts)
     used = [method for method in methods() if method.tokenizer and method.is_used(run)]
     tokenizers = (resolve_name(method.tokenizer)(run) for method in used)
-    return build_tiny(run, texts, next(filter(None.__ne__, tokenizers), None))
+    required = next((tokenizer for tokenizer in tokenizers if tokenizer is not None), None)
+    return build_tiny(run, texts, required)
 
 
 def _imitate(
