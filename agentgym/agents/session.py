@@ -83,7 +83,7 @@ class Session:
         language: Grammar and actions of the environment.
         base_url: Address of an OpenAI-compatible endpoint with the agent's model, up to ``/v1``;
             empty if the agent uses another model.
-        api_key: Key of that endpoint.
+        api_key: Key of that endpoint; ``none`` if it needs none.
         model: Name of that model.
         mcp_url: Address of the episode's MCP server, which takes the same key; empty unless the
             caller serves the episode.

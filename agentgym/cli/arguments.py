@@ -220,7 +220,8 @@ class View:
     trajectories in ATIF or AgentTraj format. A second one is shown beside the first, task by
     task."""
     out: Path | None = None
-    """HTML page to write. None: view.html in the folder, or NAME.html beside the file."""
+    """HTML page to write. None: view.html in the folder, or NAME.html beside the file; with a
+    second run -vs-OTHER is added."""
     open: bool = False
     """Open the page in the browser."""
     max_episodes: int | None = None
@@ -373,7 +374,7 @@ class Certify:
     split: tuple[str, ...] = ()
     """Splits of the tasks. Without it, all of them."""
     num_tasks: int | None = 24
-    """Number of tasks, spread evenly over the splits. None: all of them."""
+    """Number of tasks, spread evenly over the splits; ``None`` takes all of them."""
     seed: int = 0
     """Seed of the choice of tasks, of the episodes and of random actions."""
     horizon: int | None = None
@@ -395,7 +396,7 @@ class Certify:
     """certificate.json of another machine or an earlier version, to compare with."""
     out: Path | None = None
     """Folder for certificate.json, certificate.md and certificate.html. Every result is written as
-    it is there: repeat the command to resume."""
+    soon as it is known: repeat the command to resume."""
     env_kwargs: tuple[str, ...] = ()
     """Arguments of the environment as name=value, with values in JSON. The flag may be repeated."""
     json: bool = False

@@ -43,7 +43,9 @@ def init(command: Init, console: Console) -> int:
     files = {command.out / file: text for file, text in render(command.kind, command.name).items()}
     for file in files:
         if file.exists():
-            raise ConfigurationError(f"expected an unused name, but {file} exists")
+            raise ConfigurationError(
+                f"expected an unused name, but {file} exists: choose another, or remove it"
+            )
     _check_name(command.name)
     for file, text in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -181,7 +181,7 @@ def _listing(program: str, about: str, blocks: Mapping[str, Mapping[str, str]]) 
         if rows:
             lines += ["", *([f"{title}:"] if title else [])]
             lines += [line for row in rows.items() for line in summary_line(*row)]
-    lines += ["", f"{program} COMMAND --help shows the flags of one."]
+    lines += ["", f"{program} COMMAND --help shows the flags of a command."]
     if program == PROGRAM:
         lines += ["Every command takes --quiet and --log-level LEVEL; agentgym --version."]
     return "\n".join(lines) + "\n"

@@ -26,6 +26,6 @@ def show(command: Protocols, console: Console) -> int:
         protocol = load_protocol(name)
         table.add_row(name, ", ".join(protocol.setups), protocol.about)
     console.print(table)
-    hint = "agentgym protocols NAME prints the file of one; a copy of it works as --protocol FILE."
+    hint = "agentgym protocols NAME prints a protocol; a copy of it works as --protocol FILE."
     console.print(hint, markup=False)
     return 0

@@ -30,6 +30,8 @@ ESSENTIAL_FIELDS = MESSAGE_FIELDS | {"name", "tool_call_id", *REASONING_FIELDS}
 """Fields of messages that are never left out: all endpoints know them, or the user chose them."""
 LONGEST_BACK_OFF = 8.0
 """Most seconds before a retry, unless the endpoint asks for more."""
+NO_KEY = "none"
+"""What is sent as key where there is none: OpenAI's client refuses an empty one."""
 
 
 def sendable(value: Any) -> Any:
@@ -64,7 +66,7 @@ class Endpoint:
         problem = ""
         try:
             self._client = self._openai.OpenAI(
-                api_key=key or "none",
+                api_key=key or NO_KEY,
                 base_url=config.base_url,
                 timeout=config.timeout,
                 max_retries=0,

@@ -119,7 +119,7 @@ class EpisodeResult:
     models: tuple[str, ...] = ()
     """Models that responded, if the policy reports them."""
     invalid_answer: str = ""
-    """Beginning of the first action, if it was invalid."""
+    """Beginning of the first invalid action."""
     judges: Mapping[str, JudgeCount] = field(default_factory=dict)
     """Verdicts of judges, by hook name."""
     costs: Mapping[str, Cost] = field(default_factory=dict)
@@ -186,7 +186,7 @@ class EpisodeResult:
             reasoning_tokens=tokens("reasoning"),
             finish_reasons=dict(sorted(finished.items())),
             models=tuple(place.get("models", ())),
-            invalid_answer="" if not turns or turns[0].action_valid else _begun(turns[0].action),
+            invalid_answer=_begun(invalid[0]) if invalid else "",
             judges=judge_counts(turn.verdicts for turn in turns),
             costs=summed_costs(turn.costs for turn in turns),
             success_unknown=bool(episode.details.get(SUCCESS_UNKNOWN)),
@@ -206,7 +206,6 @@ class Tally:
         self._task_id, self._sample, self._labels = task_id, sample, labels
         self._rewards: list[float] = []
         self._invalid: list[str] = []
-        self._invalid_answer = ""
         self._outputs: list[ModelOutput] = []
         self._verdicts: list[dict[str, Verdict]] = []
         self._costs: list[dict[str, Cost]] = []
@@ -218,8 +217,6 @@ class Tally:
     def add(self, moment: Moment) -> None:
         """Count the reset or a turn."""
         if moment.action is not None and moment.failure is None:
-            if not (self._rewards or moment.info["action_valid"]):
-                self._invalid_answer = _begun(moment.action)
             self._rewards.append(moment.reward)
             if not moment.info["action_valid"]:
                 self._invalid.append(moment.action)
@@ -255,7 +252,7 @@ class Tally:
             reasoning_tokens=used.reasoning_tokens,
             finish_reasons=dict(sorted(finished.items())),
             models=tuple(dict.fromkeys(output.model for output in self._outputs if output.model)),
-            invalid_answer=self._invalid_answer,
+            invalid_answer=_begun(self._invalid[0]) if self._invalid else "",
             judges=judge_counts(self._verdicts),
             costs=summed_costs(self._costs),
             success_unknown=bool(info.get("details", {}).get(SUCCESS_UNKNOWN)),

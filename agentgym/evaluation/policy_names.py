@@ -30,6 +30,7 @@ from agentgym.policies.blind import BLIND, FITTED, UNFITTED, blind_policy, fit_b
 from agentgym.policies.identity import source_sha256
 from agentgym.policies.transcriber import TRANSCRIBERS, Transcriber
 from agentgym.registration.making import HOW_PLAYED, NamedEnv
+from agentgym.support.guesses import with_guesses
 from agentgym.trust import argument_claims, check_trusted
 from agentgym.trust.typed_here import TypedHere
 
@@ -106,8 +107,12 @@ def _loader(
         find_own(name, OWN)
         return lambda seed: load_own(name, env, seed, options)
     if os.path.basename(name) != name:
-        raise ConfigurationError(f"expected a run folder at {name}, but there is none")
-    raise ConfigurationError(f"expected {_choices(kinds, env)}; got {name!r}")
+        raise ConfigurationError(
+            f"expected a run folder at {name}, but there is none; agentgym train makes one"
+        )
+    raise ConfigurationError(
+        f"expected {_choices(kinds, env)}; got {with_guesses([name], [*BUILTIN, *_of_family(env)])}"
+    )
 
 
 def policy_content(name: str, **options: Any) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import gymnasium
 
 from agentgym.errors import ConfigurationError
+from agentgym.support.guesses import with_guesses
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -258,8 +259,9 @@ def family(name: str) -> EnvFamily:
     """
     if (entry := find_family(name)) is not None:
         return entry
-    names = ", ".join(entry.name for entry in families())
-    raise ConfigurationError(f"expected the name of an environment ({names}), got {name!r}")
+    names = [entry.name for entry in families()]
+    listing, actual = ", ".join(names), with_guesses([name], names)
+    raise ConfigurationError(f"expected the name of an environment ({listing}), got {actual}")
 
 
 def find_family(name: str) -> EnvFamily | None:

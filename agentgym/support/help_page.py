@@ -51,6 +51,8 @@ class FlagHelp:
     """Whether it takes no value: it is on, off, or left open."""
     field: str = ""
     """The field of the dataclass that it sets."""
+    required: bool = False
+    """Whether the dataclass has no default for it."""
     repeats: bool = False
     """Whether it is typed once for each value, of a list."""
     section: str = ""
@@ -60,6 +62,12 @@ class FlagHelp:
     def positional(self) -> bool:
         """Whether it has no dashes."""
         return not self.name.startswith("-")
+
+    @property
+    def usage(self) -> str:
+        """How a line of usage writes a positional argument: in brackets if it may be left out."""
+        typed = self.value if "..." in self.value else self.name
+        return typed if self.required else f"[{typed}]"
 
     @property
     def kinds(self) -> tuple[Any, ...]:
@@ -116,6 +124,7 @@ def flag_rows(
             default=defaults.get(name, left_out),
             switch=switch,
             field=field.name,
+            required=field.default is field.default_factory is dataclasses.MISSING,
             repeats=is_marked(marked[field.name], Append),
             section=f"{prefix.rstrip('.')}: {_first_sentence(arguments)}" if prefix else "",
         )
@@ -152,7 +161,7 @@ def help_page(
     ]
     by_name = {row.flag: row for row in rows}
     positionals = [row for row in rows if row.positional]
-    words = " ".join(row.value if "..." in row.value else row.name for row in positionals)
+    words = " ".join(row.usage for row in positionals)
     lines = [f"usage: {' '.join(filter(None, (program, words)))} [flags]", ""]
     lines += _wrapped(_plain_text(about or arguments.__doc__ or ""), "")
     blocks = {"": [row for row in positionals if not _in_groups(row, groups)]}

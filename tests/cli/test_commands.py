@@ -103,7 +103,7 @@ def test_help_is_in_words_of_people(capsys, command):
 
 def test_help_of_eval_names_values(capsys):
     out = " ".join(run(capsys, "eval", "--help-all")[1].split())
-    for phrase in ("usage: agentgym eval ENV ... [flags]", "--num-tasks INT Number",
+    for phrase in ("usage: agentgym eval [ENV ...] [flags]", "--num-tasks INT Number",
                   "--[no-]scale Also", "--out PATH Folder", "--policy TEXT ",
                   "--env-kwargs TEXT ...",
                   "--price FLOAT FLOAT [FLOAT] Prices", "(default: 4096)",
@@ -133,6 +133,8 @@ def test_a_mistyped_flag_is_answered_with_ours(capsys):
     assert code == 2 and "see agentgym eval --help-all" in err
     code, _, err = run(capsys, "evla", TOY_ID)
     assert code == 2 and "did you mean eval?" in err
+    code, _, err = run(capsys, "eval", "webshp")
+    assert code == 2 and "got 'webshp' (did you mean 'webshop'?)" in err
 
 
 def test_help_costs_no_turn(capsys, monkeypatch):

@@ -86,6 +86,17 @@ agentgym run --help-all shows all 8 flags, each with its whole text.
     )
 
 
+def test_arguments_that_may_be_left_out_are_in_brackets():
+    @dataclass(frozen=True)
+    class List:
+        """List."""
+
+        names: Positional[tuple[str, ...]] = ()
+        """Only these."""
+
+    assert help_page(List, "agentgym list").startswith("usage: agentgym list [NAMES ...] [flags]")
+
+
 def test_a_whole_page_has_every_flag_and_sentence():
     groups = {"size": ["--rl.beta", "--out"]}
     page = help_page(Run, "agentgym run", groups=groups, everything=True, ending="See also.")

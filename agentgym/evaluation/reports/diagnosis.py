@@ -94,15 +94,13 @@ def _overflow(report: ReportData) -> str:
 
 
 def _invalid(report: ReportData) -> str:
-    """Report that nearly all actions were invalid, with the first response; else empty."""
+    """Report that nearly all actions were invalid, with the first one; else empty."""
     counted = [row for row in report.valid if row.invalid is not None]
     invalid, turns = sum(row.invalid or 0 for row in counted), sum(row.turns for row in counted)
     if not _nearly_all(invalid, turns):
         return ""
     answer = next((row.invalid_answer for row in counted if row.invalid_answer), "")
-    response = (
-        f"the first response was {_quoted(answer)}" if answer.strip() else "the first was empty"
-    )
+    response = f"the first was {_quoted(answer) if answer.strip() else 'empty'}"
     grammar = str(report.env_kwargs.get("grammar") or "native")
     invalid_actions = f"{_share(invalid, turns)} actions were invalid: {response}, where"
     advice = f"the grammar {grammar} expects {_form(report.env_id, grammar)}"

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agentgym.endpoints.endpoint import NO_KEY
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.registration.making import parse_pairs
@@ -78,10 +79,11 @@ def at_endpoint(maker: PolicyMaker, model: str, base_url: str | None, key: str) 
     if not model:
         raise ConfigurationError("expected --model, the name of the agent's model, got none")
     url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+    placeholder = "" if url == OPENAI else NO_KEY
     user_agent = agent
 
     def run_agent(session: Session) -> object:
-        session.base_url, session.api_key = url, os.environ.get(key, "")
+        session.base_url, session.api_key = url, os.environ.get(key) or placeholder
         session.model = model
         return user_agent(session)
 

@@ -50,7 +50,7 @@ def test_actions_that_were_all_invalid(serve: Serve, tmp_path: Path, capsys: Any
     output = capsys.readouterr().out
     assert "\x1b[31m" not in output
     text = squeezed(output)
-    assert "all 6 actions were invalid: the first response was \"I'd like to search ^[[31m" in text
+    assert "all 6 actions were invalid: the first was \"I'd like to search ^[[31m" in text
     assert "the grammar native expects search[" in text
     assert text.count("!") < 200 and "try --grammar react or --grammar tool_call" in text
     [line] = diagnoses(read_report(tmp_path))
@@ -78,6 +78,20 @@ def test_what_is_kept_of_an_invalid_answer_is_the_same_live_and_from_records(
     assert all(0 < len(row.invalid_answer) <= 200 for row in live.rows)
 
 
+def test_the_first_invalid_action_is_shown_though_the_first_action_was_valid(
+    serve: Serve, tmp_path: Path
+) -> None:
+    def act(body: dict[str, Any], number: int) -> Any:
+        begun = any(message["role"] == "assistant" for message in body["messages"])
+        return completion("click[nowhere]" if begun else "search[red shoes]")
+
+    policy = ChatPolicy(ChatConfig("m", serve(act).url), "")
+    live = evaluate(policy, "webshop", num_tasks=2, horizon=15, out=tmp_path)
+    (tmp_path / "report.json").unlink()
+    assert read_report(tmp_path).rows == live.rows
+    assert "28 of 30 actions were invalid: the first was 'click[nowhere]'" in diagnoses(live)[0]
+
+
 def test_a_sound_report_has_nothing_to_say(serve: Serve, tmp_path: Path) -> None:
     server = serve(press_next)
     assert eval_chat(server, tmp_path) == 0
@@ -93,7 +107,7 @@ def test_a_trained_policy_is_not_advised_to_speak_another_grammar(kind: str) -> 
     rows = (row(invalid=2, invalid_answer="gibberish"),)
     facts = {"kind": kind}
     [diagnosis] = diagnoses(Report(TOY_ID, "run:x", "test", 0, "", rows, policy_facts=facts))
-    assert "the first response was 'gibberish', where the grammar native expects" in diagnosis
+    assert "the first was 'gibberish', where the grammar native expects" in diagnosis
     assert "try" not in diagnosis and "grammar=" not in diagnosis
 
 
