@@ -106,6 +106,11 @@ def _loader(
     if is_own(name):
         find_own(name, OWN)
         return lambda seed: load_own(name, env, seed, options)
+    if name == "chat":
+        raise ConfigurationError(
+            "expected a policy that a name alone makes, got 'chat', which needs a model: pass "
+            "agentgym.policies.ChatPolicy, or use agentgym eval --policy chat --model NAME"
+        )
     if os.path.basename(name) != name:
         raise ConfigurationError(
             f"expected a run folder at {name}, but there is none; agentgym train makes one"

@@ -119,6 +119,7 @@ def test_an_agent_is_handed_on_as_an_agent() -> None:
             "expected random, oracle, demonstrator, blind-first.*MODULE:ATTRIBUTE.*got 'nope'",
         ),
         ("orcle", {}, r"got 'orcle' \(did you mean 'oracle'\?\)$"),
+        ("chat", {}, "got 'chat', which needs a model: pass agentgym.policies.ChatPolicy"),
         ("runs/none", {}, "^expected a run folder at runs/none, but there is none; agentgym train"),
         ("no_such_module:x", {}, "expected MODULE:ATTRIBUTE with a module that can be imported"),
         (f"{HERE}:missing", {}, "has no 'missing'"),
