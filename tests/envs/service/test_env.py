@@ -23,7 +23,7 @@ def test_a_tool_of_another_domain_fails_and_changes_nothing() -> None:
     env = ServiceEnv()
     env.reset(options={"split": "test", "index": 0})
     observation, _, _, _, info = env.step("rebook[#123, #456]")
-    assert observation.startswith("error: rebook is not for") and info["details"]["failed"]
+    assert observation == "error: orders have no tool rebook" and info["details"]["failed"]
     assert info["action_valid"] and info["details"]["reason"] == observation
 
 

@@ -59,16 +59,16 @@ def test_difficulties_differ_in_what_is_told_and_wanted() -> None:
     assert {task.mood for task in hard} == {"calm", "terse", "chatty"}
 
 
-def test_a_value_that_is_corrected_later_may_be_forbidden() -> None:
-    """As the page says: an agent has to ask for a yes before it refuses."""
-    mistakes = [
-        bool(task.broken(task.domain.change(request.change), row, request.mistaken))
+def test_a_value_that_is_corrected_later_is_allowed() -> None:
+    """An agent that checks what it was told sees no reason to refuse."""
+    broken = [
+        task.broken(task.domain.change(request.change), row, request.mistaken)
         for task in (problem("hard", number) for number in range(COUNT))
         for request in task.requests
         if request.mistaken
         for row in [task.records[request.record]]
     ]
-    assert set(mistakes) == {False, True}
+    assert broken and not any(broken)
 
 
 def test_every_rule_of_every_domain_is_broken_by_some_request() -> None:

@@ -57,7 +57,7 @@ def test_values_that_do_not_exist_are_refused() -> None:
     for name in tools:
         assert call(session, name, record, "nonsense").startswith("error: no "), name
     assert call(session, "credit", record, "-5").startswith("error: no amount -5")
-    assert call(session, "rebook", record, "#1").startswith("error: rebook is not for a order")
+    assert call(session, "rebook", record, "#1").startswith("error: orders have no tool rebook")
     assert session.writes == ()
 
 
@@ -103,20 +103,36 @@ def test_a_refusal_names_the_rule(text: str, expected: bool) -> None:
         assert session.ended and session.solved() is (expected and is_found)
 
 
-def test_false_statements_after_the_right_deed_are_not_judged() -> None:
-    """As the page says: what counts is the change, and that the rule was named."""
+def test_the_last_word_of_a_request_counts() -> None:
     done_case = first("easy", allowed)
     request, session = done_case.requests[0], ServiceSession(done_case)
     call(session, "find", done_case.customer)
     call(session, request.change, request.record, request.value)
-    say(session, "I cannot do that because of rule 1.")
+    refused_at_last = session.fork()
+    say(refused_at_last, "I cannot do that because of rule 1.")
+    assert refused_at_last.ended and not refused_at_last.solved()
+    say(session, "Done.")
     assert session.solved()
-    refused_case = first("medium", lambda task: (
+    patient_case = first("medium", lambda task: (
         refused(task) and task.patience > 0 and len(task.requests) == 1
     ))  # fmt: skip
-    session = ServiceSession(refused_case)
-    call(session, "find", refused_case.customer)
-    say(session, f"I cannot: rule {refused_case.requests[0].rule}.")
+    session = ServiceSession(patient_case)
+    call(session, "find", patient_case.customer)
+    say(session, f"I cannot: rule {patient_case.requests[0].rule}.")
+    claimed_at_last = session.fork()
+    say(claimed_at_last, "Done.")
+    assert claimed_at_last.ended and not claimed_at_last.solved()
+
+
+def test_who_refuses_first_and_then_does_it_has_done_it() -> None:
+    task = first("medium", lambda task: (
+        len(task.requests) == 1 and task.patience > 0 and allowed(task)
+        and not task.requests[0].question
+    ))  # fmt: skip
+    request, session = task.requests[0], ServiceSession(task)
+    call(session, "find", task.customer)
+    say(session, "I cannot do that because of rule 1.")
+    call(session, request.change, request.record, request.value)
     say(session, "Done.")
     assert session.solved()
 

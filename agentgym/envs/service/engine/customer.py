@@ -78,7 +78,7 @@ class Talk(NamedTuple):
     correct: tuple[int, ...] = ()
     """Requests whose question the agent has answered correctly."""
     citations: tuple[tuple[int, int], ...] = ()
-    """Requests that the agent has refused, and the rule that it cited last."""
+    """Requests whose last word was a refusal, and the rule that it cited last."""
     messages: int = 0
     """Number of messages of the agent."""
     gone: bool = False
@@ -136,7 +136,7 @@ class Customer:
         values = (
             request.value, request.value_words, request.mistaken, request.mistaken_words
         )  # fmt: skip
-        asks = message.asks or message.mentions("confirm")
+        asks = message.asks or (message.mentions("confirm") and not message.refuses)
         complete = message.mentions(request.record) and any(map(message.mentions, values))
         return bool(request.change) and asks and complete
 
@@ -156,7 +156,9 @@ class Customer:
         return talk._replace(insisted=talk.insisted + 1), self._say(INSIST, talk, several=True)
 
     def _take_result(self, talk: Talk, request: Request, message: Message) -> tuple[Talk, str]:
-        talk = talk._replace(claimed=talk.claimed or message.claims)
+        if message.claims:
+            citations = tuple(item for item in talk.citations if item[0] != talk.request)
+            talk = talk._replace(claimed=True, citations=citations)
         if message.numbers and is_asked(request, talk.facts):
             is_answered = request.fact in message.numbers
             correct = (*talk.correct, talk.request) if is_answered else talk.correct

@@ -1,8 +1,9 @@
 """What a message of the agent says, as far as a customer understands it.
 
-A model's words are free, and this is a list of words, not a judge: the customer takes a message
-with a question mark for a question, else one with "cannot" for a refusal, else one with "done" or a
-participle such as "cancelled" for the claim that the request is done.
+A model's words are free, and these are lists of words, not a judge. Courtesies such as "Anything
+else?" say nothing. A message with another question is a question, unless it refuses and cites a
+rule; else one with "cannot" is a refusal; else one with "done", or with a participle as in "is
+cancelled" or "I have cancelled", claims that the request is done.
 """
 
 from __future__ import annotations
@@ -18,14 +19,27 @@ MOST_NUMBERS = 3
 _WORD = re.compile(r"#?[a-z0-9]+")
 _NUMBER = re.compile(r"(?<![\w#.])[0-9]{1,6}(?!\w)")
 _RULE = re.compile(r"\brules?\s*(?:no\.?|number)?\s*#?\s*([0-9]{1,2})\b")
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
+_COURTESY = re.compile(
+    r"\b(?:(?:any|some)thing (?:else|more)|(?:else|more) (?:that )?i can|"
+    r"(?:help|assist) you (?:with|further|today))\b"
+)
 _REFUSAL = re.compile(
-    r"\b(?:can ?not|can't|won't|unable|impossible|refuse|decline|forbid|forbids|forbidden|"
-    r"not (?:allowed|possible|permitted))\b"
+    r"\b(?:(?:can ?not|can't)(?! be (?:undone|reversed))|won't|unable|impossible|refuse|decline|"
+    r"den(?:y|ied)|prohibit(?:s|ed)?|forbid(?:s|den)?|"
+    r"(?:not|isn't|aren't) (?:able|allowed|possible|permitted)|"
+    r"(?:(?:do|does) not|don't|doesn't) (?:allow|permit|let))\b"
 )
 _CLAIM = re.compile(
-    r"\b(?:done|cancelled|canceled|changed|returned|refunded|exchanged|updated|rebooked|moved|"
-    r"added|completed|credited|suspended|paid|processed|switched)\b"
+    r"(?:^(?:(?:ok|okay|yes|sure|great),? )?|, (?=done)|#\w+ |'s |\b(?:i|we)(?:'ve)? |"
+    r"\b(?<!you )(?:have|has|had|is|are|was|were) )"
+    r"(?:(?:now|just|already|all|also|successfully|been|being|(?:gone|went) ahead and) )*"
+    r"(?:done|cancelled|canceled|changed|returned|refunded|exchanged|updated|rebooked|moved|added|"
+    r"completed|credited|suspended|paid|processed|switched|set|applied|upgraded|modified|issued|"
+    r"booked|taken care of)\b(?! by\b| only\b)|\byou(?:'re| are) all set\b"
 )
+_NO_CLAIM = re.compile(r"\b(?:if|once|when|unless|until|before|whether|nothing|none|never)\b")
+"""Words before a participle that keep it from being a claim."""
 
 
 @dataclass(frozen=True)
@@ -48,21 +62,36 @@ class Message:
         """The words, with a blank around each."""
         return f" {' '.join(_WORD.findall(self.lower))} "
 
+    @cached_property
+    def sentences(self) -> list[str]:
+        """The sentences."""
+        return [sentence.strip() for sentence in _SENTENCE.findall(self.lower)]
+
+    @cached_property
+    def statements(self) -> list[str]:
+        """The sentences that ask nothing: courtesies such as "Anything else?" are among them."""
+        return [
+            sentence
+            for sentence in self.sentences
+            if not sentence.endswith("?") or _COURTESY.search(sentence)
+        ]
+
     @property
     def asks(self) -> bool:
         """Whether it is a question."""
-        return "?" in self.lower
+        return not self.refuses and len(self.statements) < len(self.sentences)
 
     @property
     def refuses(self) -> bool:
         """Whether it refuses something."""
-        return not self.asks and _REFUSAL.search(self.lower) is not None
+        final = self.rule or len(self.statements) == len(self.sentences)
+        return bool(final) and any(map(_REFUSAL.search, self.statements))
 
     @property
     def claims(self) -> bool:
         """Whether it says that something is done."""
         quiet = self.asks or self.refuses
-        return not quiet and _CLAIM.search(self.lower) is not None
+        return not quiet and any(map(_claims, self.statements))
 
     @property
     def rule(self) -> int:
@@ -84,3 +113,9 @@ class Message:
         """Return whether it contains the words of a text in a row."""
         words = " ".join(_WORD.findall(text.lower()))
         return bool(words) and f" {words} " in self.words
+
+
+def _claims(sentence: str) -> bool:
+    """Return whether a sentence says that something is done."""
+    claim = _CLAIM.search(sentence)
+    return claim is not None and not _NO_CLAIM.search(sentence, 0, claim.start())

@@ -115,11 +115,12 @@ class ServiceSession:
 
     def _is_met(self, place: int, request: Request) -> bool:
         """Return whether what was said about a request is as the policy wants it."""
+        citation = dict(self.talk.citations).get(place)
         if request.verdict == "refused":
-            return dict(self.talk.citations).get(place) == request.rule
+            return citation == request.rule
         if request.verdict == "transferred":
             return (self.talk.request, self.transferred) == (place, request.rule)
-        return not request.question or place in self.talk.correct
+        return citation is None and (not request.question or place in self.talk.correct)
 
     def _call(self, name: str, values: tuple[str, ...]) -> str:
         """Execute a tool and return its output."""
@@ -159,7 +160,7 @@ class ServiceSession:
     def _change(self, name: str, record: str, value: str) -> str:
         names = [change.name for change in self.problem.domain.changes]
         if name not in names:
-            raise ToolError(f"{name} is not for a {self.problem.domain.record}")
+            raise ToolError(f"{self.problem.domain.record}s have no tool {name}")
         change = self.problem.domain.change(name)
         self.writes += self.records.changing(change, record, value)
         if self.problem.confirm:

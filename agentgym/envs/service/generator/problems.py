@@ -223,6 +223,6 @@ def _complete(
         request = replace(request, question=change.amount.ask, fact=fact)
     if config.confirm and stream.percent(config.corrections):
         value = _value(problem, change, row, stream)
-        if value != request.value:
+        if value != request.value and not problem.broken(change, row, value):
             request = replace(request, mistaken=value, mistaken_words=_words(problem, value))
     return request
