@@ -130,7 +130,7 @@ class CoreConfig:
     fit_horizon: bool | None = None
     """Restrict each stage to tasks that the expert solves within its horizon.
 
-    None: on where expert lengths are known."""
+    None: the family's default, else on where expert lengths are known."""
     reward_hooks: tuple[str, ...] = ()
     """Further turn-level rewards: ``potential turn_cost=0.01``, or yours, ``MODULE:CLASS=0.5``.
 

@@ -91,7 +91,7 @@ class SftConfig:
     only_successes: Open[bool] = OPEN
     """Leave out demonstrations that did not solve their task, as rejection sampling does.
 
-    None: the family's default, mostly not."""
+    None: the family's default, else not."""
     weights: Literal["none", "advantage"] = "none"
     """Weight all demonstrations equally (none), or in proportion to ``exp(A / beta)``, with A its
     return minus the mean return of its task, or of all demonstrations if its task has one
@@ -99,7 +99,7 @@ class SftConfig:
     beta: Positive = 0.5
     """Temperature of these weights, in units of reward."""
     batch_size: Open[Count] = OPEN
-    """Demonstrations per step; None: the family's default, mostly 16."""
+    """Demonstrations per step; None: the family's default, else 16."""
     learning_rate: Open[Positive] = OPEN
     """Peak learning rate (linear warm-up, then cosine).
 
@@ -131,9 +131,9 @@ class SftConfig:
 
     None: the family's default, which ``--dry-run`` shows; 1 with random actions."""
     eval_every: Open[Count] = OPEN
-    """Steps between two validations; None: the family's default, mostly 25."""
+    """Steps between two validations; None: the family's default, else 25."""
     eval_tasks: Open[Count] = OPEN
-    """Tasks of each of these validations; None: the family's default, mostly 128."""
+    """Tasks of each of these validations; None: the family's default, else 128."""
     save_every: Count = 200
     """Steps between two checkpoints of the warm start."""
     save_minutes: NotNegative = 5.0
@@ -147,7 +147,7 @@ class RlConfig:
     """The reinforcement learning phase."""
 
     groups: Open[Count] = OPEN
-    """Tasks per step; None: the preset's, else the family's, mostly 16."""
+    """Tasks per step; None: the preset's, else the family's, else 16."""
     num_generations: Open[Count] = OPEN
     """Episodes per task and step. They share the task and the environment seed.
 
@@ -161,10 +161,10 @@ class RlConfig:
     learning_rate: Open[Positive] = OPEN
     """Learning rate, constant after the warm-up.
 
-    None: for ``--model tiny`` the family's, mostly 6e-4; else for adapters 2e-4, or 2e-5 above a
+    None: for ``--model tiny`` the family's, else 6e-4; for adapters 2e-4, or 2e-5 above a
     billion weights; 1e-6 for all weights."""
     warmup_steps: Open[Whole] = OPEN
-    """Steps of linear warm-up; None: the family's default, mostly 5."""
+    """Steps of linear warm-up; None: the family's default, else 5."""
     turn_tokens: Open[Count] = OPEN
     """Maximum tokens that the policy may write in a turn, including its thinking.
 
@@ -280,7 +280,7 @@ class EvalConfig:
     """The comparison at the end, always at the full horizon."""
 
     num_tasks: Count | None = None
-    """Held-out test tasks, the same for every policy. None: the family's, mostly 500, or all if
+    """Held-out test tasks, the same for every policy. None: the family's, else 500, or all if
     there are fewer."""
     greedy: bool = False
     """Take the most probable token instead of sampling."""
@@ -289,9 +289,9 @@ class EvalConfig:
     every: Open[Whole] = OPEN
     """Steps between two validations; 0: none.
 
-    None: the family's, mostly 20."""
+    None: the family's, else 20."""
     valid_tasks: Open[Count] = OPEN
-    """Validation tasks of such an evaluation; None: the family's default, mostly 128."""
+    """Validation tasks of such an evaluation; None: the family's default, else 128."""
     keep: Open[Literal["best", "last"]] = OPEN
     """Policy to compare, export and push: the validated step with the highest success (best; ties:
     score, then the earlier), or the last step (last). Test tasks do not influence the choice, and
