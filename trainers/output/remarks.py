@@ -357,7 +357,7 @@ def chosen_remark(policy: ChosenPolicy, steps: int, gated: bool = False) -> str:
     if policy.valid_success is None:
         return ""
     rank = "the last and the best" if policy.step == steps else "the best"
-    reuse = " The warm start, too, ended by success on these tasks." * gated
+    reuse = " The same tasks decided when the warm start ended." * gated
     return (
         f"The trained policy is that of step {policy.step} of {steps}, {rank} on the "
         f"validation tasks (success {policy.valid_success:.3f}, score "

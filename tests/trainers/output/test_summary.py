@@ -171,7 +171,7 @@ def test_filtered_demonstrations_are_disclosed():
 def test_a_gate_on_the_tasks_that_choose_is_disclosed():
     policy = ChosenPolicy("best", 3, 0.5, 0.6)
     remark = chosen_remark(policy, 4, gated=True)
-    assert "The warm start, too, ended by success on these tasks." in remark
+    assert "The same tasks decided when the warm start ended." in remark
     assert "warm start" not in chosen_remark(policy, 4)
 
 

@@ -187,6 +187,7 @@ class HealthMonitor:
         self._settings = settings
         self._rules = [rule for rule in SIGNALS if rule.signal not in settings.ignore]
         self._values: dict[str, list[float]] = {rule.signal: [] for rule in self._rules}
+        self._steps: dict[str, list[int]] = {rule.signal: [] for rule in self._rules}
         self._bad: set[str] = set()
         for record in records:
             self.observe(record)
@@ -212,6 +213,7 @@ class HealthMonitor:
         if value is None:
             return None
         values.append(value)
+        self._steps[rule.signal].append(step)
         if len(values) < patience:
             return None
         mean_now, usual_values = (
@@ -228,7 +230,8 @@ class HealthMonitor:
             return None
         self._bad.add(rule.signal)
         sentence = _sentence(rule, mean_now, usual, threshold)
-        return Alarm(rule.signal, step, step - patience, mean_now, usual, sentence)
+        since = self._steps[rule.signal][-patience] - 1  # skipped steps lie between
+        return Alarm(rule.signal, step, since, mean_now, usual, sentence)
 
 
 def _sentence(rule: HealthRule, value: float, usual: float | None, threshold: float) -> str:

@@ -115,6 +115,15 @@ def test_the_gradients_of_the_last_unsolved_groups_are_no_alarm():
     assert alarm.usual == WELL["grad_norm"]
 
 
+def test_the_steps_that_raised_an_alarm_begin_before_those_that_were_skipped():
+    solved = {**WELL, "success": 0.97}
+    unlearned = {**WELL, "zero_variance_groups": 1.0}
+    (alarm,) = raised([WELL] * 10 + [unlearned, solved, solved] * 5)
+    assert alarm.signal == "zero_variance"
+    first = alarm.step - 3 * (SETTINGS.patience - 1)
+    assert alarm.since == first - 1
+
+
 def test_a_figure_that_a_run_lacks_is_passed_over():
     assert raised([{"success": 0.5, "entropy": 1.0}] * 30) == []
 
