@@ -60,17 +60,17 @@ class DrawersEnv(TextEnv[Any]):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(self.task_list, **{"horizon": 10, **kwargs})
-        self.known = False
+        self.knows_colour = False
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        self.known = False
+        self.knows_colour = False
         return f"There are four drawers. {task.content['notes']}"
 
     def _act(self, action: str) -> Outcome:
         DrawersEnv.work += 1.0
         verb, _, word = action.partition(" ")
         if verb == "look" and word in DRAWERS:
-            self.known = self.known or word == self.task.content["drawer"]
+            self.knows_colour = self.knows_colour or word == self.task.content["drawer"]
             note = (
                 f"a note: {self.task.content['colour']}"
                 if word == self.task.content["drawer"]
@@ -83,20 +83,20 @@ class DrawersEnv(TextEnv[Any]):
         return Outcome("That is no action.", valid=False)
 
     def _wins(self, colour: str) -> bool:
-        return self.known and colour == self.task.content["colour"]
+        return self.knows_colour and colour == self.task.content["colour"]
 
     def _admissible(self) -> Sequence[str]:
         return self._shuffled([f"look {d}" for d in DRAWERS] + [f"press {c}" for c in COLOURS])
 
     def _oracle_action(self) -> str | None:
         content = self.task.content
-        return f"press {content['colour']}" if self.known else f"look {content['drawer']}"
+        return f"press {content['colour']}" if self.knows_colour else f"look {content['drawer']}"
 
     def _snapshot(self) -> Any:
-        return self.known
+        return self.knows_colour
 
     def _restore(self, state: Any) -> None:
-        self.known = state
+        self.knows_colour = state
 
 
 class Counting(DrawersEnv):

@@ -61,11 +61,11 @@ def test_the_expert_summarises_and_foresees_its_turns(every: int, notes: int) ->
 
 def test_later_prompts_hold_the_first_observation_the_summary_and_what_follows() -> None:
     conversation = Conversation(Prompt(BARE), "a goal")
-    seen = SeenTurn("start")
+    turn = SeenTurn("start")
     for number, action in enumerate(("a", "b", "summarise a and b", "c", "d"), 1):
-        conversation.add(seen, action)
-        seen = SeenTurn(f"result {number}", forgets=action.startswith("summarise"))
-        contents = [message["content"] for message in conversation.messages(seen)]
+        conversation.add(turn, action)
+        turn = SeenTurn(f"result {number}", forgets=action.startswith("summarise"))
+        contents = [message["content"] for message in conversation.messages(turn)]
         if number < 3:
             assert contents[:3] == ["start", "a", "result 1"]
         else:
@@ -87,12 +87,12 @@ def test_a_policy_that_knows_its_summary_alone_opens_a_safe() -> None:
     for index in range(8):
         observation, info = env.reset(seed=index, options={"split": "train", "index": index})
         conversation = Conversation(Prompt(BARE), info["goal"])
-        seen = SeenTurn.of(observation, info)
+        turn = SeenTurn.of(observation, info)
         while not info["stop_reason"]:
-            action = act(conversation.messages(seen))
-            conversation.add(seen, action)
+            action = act(conversation.messages(turn))
+            conversation.add(turn, action)
             observation, _, _, _, info = env.step(action)
-            seen = SeenTurn.of(observation, info)
+            turn = SeenTurn.of(observation, info)
         assert info["success"]
 
 

@@ -36,7 +36,7 @@ class Reader:
     """Reads the next colour off the observation, and remembers how far it is in its episode."""
 
     playing = 0
-    most = 0
+    most_at_once = 0
     lock = threading.Lock()
     together: threading.Barrier | None = None
     """Where two that play at the same time meet, if they should."""
@@ -51,7 +51,7 @@ class Reader:
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         with Reader.lock:
             Reader.playing += 1
-            Reader.most = max(Reader.most, Reader.playing)
+            Reader.most_at_once = max(Reader.most_at_once, Reader.playing)
         if Reader.together is not None and self.turn == 0:
             Reader.together.wait()
         with Reader.lock:
@@ -100,14 +100,14 @@ def test_records_are_the_same_and_put_into_panel_order(tmp_path: Path, backend: 
 
 
 def test_episodes_are_played_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    Reader.most = 0
+    Reader.most_at_once = 0
     with monkeypatch.context() as patch:
         patch.setattr(Reader, "together", threading.Barrier(2, timeout=60))
         evaluate(Reader, TOY_ID, num_tasks=40, backend="thread")
-    assert 1 < Reader.most <= 8
-    Reader.most = 0
+    assert 1 < Reader.most_at_once <= 8
+    Reader.most_at_once = 0
     evaluate(Reader(), TOY_ID, num_tasks=5, backend="thread")
-    assert Reader.most == 1
+    assert Reader.most_at_once == 1
 
 
 @pytest.mark.parametrize(

@@ -78,18 +78,18 @@ class Count(gymnasium.Env[Any, Any]):
         return "count to ten", {}
 
     def step(self, action: Any) -> Any:
-        self._sum += self.read(action)
+        self._sum += self.value_of(action)
         over = self._sum >= 10
         return f"at {self._sum}", self.pays if over else 0.0, over, False, {}
 
-    def read(self, action: str) -> int:
+    def value_of(self, action: str) -> int:
         return int(action)
 
 
 class Colours(Count):
     """Its words are a secret, and it quotes others."""
 
-    def read(self, action: str) -> int:
+    def value_of(self, action: str) -> int:
         return {"ochre": 5, "mauve": 10}[action]
 
 
@@ -98,14 +98,14 @@ class Words(Count):
 
     action_space = spaces.Text(5, min_length=5)
 
-    def read(self, action: str) -> int:
+    def value_of(self, action: str) -> int:
         if len(action) != 5:
             raise ValueError("expected five letters")
         return 1
 
 
 class Pairs(Count):
-    def read(self, action: str) -> int:
+    def value_of(self, action: str) -> int:
         first, second = action.split(",")
         return int(first) + int(second)
 
@@ -119,7 +119,7 @@ class Board(Count):
         self._free = {0, 1, 2}
         return super().reset(seed=seed)
 
-    def read(self, action: int) -> int:
+    def value_of(self, action: int) -> int:
         assert action in self._free, "this field is taken"
         self._free.remove(action)
         return 4
@@ -128,12 +128,12 @@ class Board(Count):
 class Jammed(Board):
     """Nothing is left to do, and yet it is not over."""
 
-    def read(self, action: int) -> int:
-        return super().read(action) * 0
+    def value_of(self, action: int) -> int:
+        return super().value_of(action) * 0
 
 
 class Down(Count):
-    def read(self, action: str) -> int:
+    def value_of(self, action: str) -> int:
         raise RuntimeError("no licence")
 
 

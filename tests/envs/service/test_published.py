@@ -93,8 +93,8 @@ def test_the_oracle_goes_on_after_other_actions(folder: Path) -> None:
     env = gymnasium.make("agentgym/Service-v0", data=folder).unwrapped
     env.reset(options={"split": "test", "index": 0})
     reads = ["get_user_details[ann_oak_1]", "get_order_details[#W0000009]"]
-    for turns_left, read in ((4, reads[0]), (3, reads[1])):
-        assert env.step(read)[4]["oracle_turns"] == turns_left
+    for turns_left, action in ((4, reads[0]), (3, reads[1])):
+        assert env.step(action)[4]["oracle_turns"] == turns_left
         _, reward, _, _, info = env.step(env.oracle_action())
     while not info["stop_reason"]:
         _, reward, _, _, info = env.step(env.oracle_action())
