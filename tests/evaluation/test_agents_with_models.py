@@ -49,15 +49,16 @@ def test_an_agent_is_told_which_model_it_plays_with(
 
 
 def test_an_agent_gets_a_key_that_clients_accept_for_an_endpoint_without_one(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     flags = ["--policy", "chat", "--model", "m", "--agent", f"{HERE}:solve", "--no-scale",
-             "--num-tasks", "1"]  # fmt: skip
+             "--num-tasks", "1", "--out"]  # fmt: skip
     keys = {}
     for url in ("http://127.0.0.1:9/v1", "https://api.openai.com/v1"):
         TOLD.clear()
-        assert main(["eval", TOY_ID, *flags, "--base-url", url]) == 0
+        out = str(tmp_path / str(len(keys)))
+        assert main(["eval", TOY_ID, *flags, out, "--base-url", url]) == 0
         keys[url] = [key for _, key, _ in TOLD]
     # OpenAI needs a key of its own, so that the client says what is missing.
     assert list(keys.values()) == [["none"], [""]]
