@@ -284,9 +284,12 @@ def _csv(path: Path) -> Iterator[Write]:
     with path.open("x", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
         table.writerow(SPREADSHEET)
+        # The csv module of Python 3.10 refuses a NUL.
         yield lambda rows: table.writerows(
             [
-                as_text_cell(value) if isinstance(value := row[name], str) else value
+                as_text_cell(value).replace("\0", "\ufffd")
+                if isinstance(value := row[name], str)
+                else value
                 for name in SPREADSHEET
             ]
             for row in rows

@@ -162,14 +162,14 @@ def test_json_lines_are_the_same_rows(tmp_path: Path, path: Path, episodes: list
 
 
 def test_a_spreadsheet_computes_nothing(tmp_path: Path, episodes: list[Episode]) -> None:
-    path, texts = tmp_path / "odd.jsonl", ['=HYPERLINK("x")', 'a,"b"\nc', "-1", "buy"]
+    path, texts = tmp_path / "odd.jsonl", ['=HYPERLINK("x")', 'a,"b"\nc', "-1", "buy", "\0=1"]
     for text in texts:
         append_episode(path, replace(episodes[0], goal=text))
     export(path, tmp_path / "e.csv", "csv")
     with (tmp_path / "e.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [row["goal"] for row in rows] == [f"'{texts[0]}", texts[1], "'-1", "buy"]
-    assert [float(row["score"]) for row in rows] == [episodes[0].score] * 4
+    assert [row["goal"] for row in rows] == [f"'{texts[0]}", texts[1], "'-1", "buy", "'\ufffd=1"]
+    assert [float(row["score"]) for row in rows] == [episodes[0].score] * 5
 
 
 def test_a_data_set_has_the_splits_of_the_records(tmp_path: Path, path: Path) -> None:
