@@ -11,6 +11,7 @@ import importlib.metadata
 import importlib.util
 import io
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Mapping
@@ -25,7 +26,10 @@ from tests.sandbox.images import import_image, root_archive
 from tests.sandbox.layouts import write_saved
 
 TOOLS = ("cp", "find", "git", "grep", "mv", "patch", "tail", "tar", "true")
-PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py")
+PACKAGES = (
+    "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py",
+    *(("exceptiongroup", "tomli", "typing_extensions") if sys.version_info < (3, 11) else ()),
+)  # fmt: skip
 ENVIRONMENT = "opt/miniconda3/envs/testbed"
 """Where the images of SWE-bench's kind keep their Python."""
 RUNNER = f"""\
