@@ -53,7 +53,10 @@ def test_a_signal_ends_it(number):
     process = started("wait")
     asleep(process)
     process.process.send_signal(number)
-    assert process.communicate(60).returncode == -number
+    ended = process.communicate(60)
+    # What transformers 5.24 does at the end of a process makes Python's exit code after Ctrl-C 1.
+    is_interrupted = number == signal.SIGINT and ended.stderr.endswith("KeyboardInterrupt\n")
+    assert ended.returncode == -number or (ended.returncode == 1 and is_interrupted)
 
 
 def test_it_goes_with_its_client():
