@@ -84,8 +84,10 @@ class Message:
     @property
     def refuses(self) -> bool:
         """Whether it refuses something."""
-        final = self.rule or len(self.statements) == len(self.sentences)
-        return bool(final) and any(map(_REFUSAL.search, self.statements))
+        has_questions = len(self.statements) < len(self.sentences)
+        if has_questions and not self.rule:
+            return False
+        return any(map(_REFUSAL.search, self.statements))
 
     @property
     def claims(self) -> bool:
